@@ -14,18 +14,18 @@ const (
 	Throttle            // the kernel paused the event; Unthrottle ends it
 	Unthrottle
 	Switch
-	// LostAside says that Count records were lost of a ring that has no samples: events of
-	// the run are not among them, what is known of processes may be.
+	// LostAside says that Count records were lost in a ring without samples. No event of
+	// the run is among them; records of threads and mappings may be.
 	LostAside
-	Other // any record that nobody here reads; Rec has it
+	Other // a record of another type; Rec holds it
 )
 
 // An Event is a view of one record in ring or file memory. It is valid until
 // its ring is released; a caller that keeps a value copies it (see Keep).
 //
-// Fast path: sources fill an array of Events in place, so the struct holds
-// only the members that nearly every plan reads. The rest stays in Rec, from
-// where Layout methods of the source's package fetch it on demand.
+// Fast path: sources fill an array of Events in place, so the struct holds only
+// the members that nearly every plan reads. The rest stays in Rec, from where
+// Stream.Members fetches it on demand.
 type Event struct {
 	Time    Time
 	Stream  *Stream  // nil unless Kind is Sample
@@ -40,7 +40,7 @@ type Event struct {
 	Count   uint32 // of a Lost record: how many were lost
 }
 
-// A Derived holds the parts of an event that the runtime made; it has them instead of a record.
+// A Derived holds the parts of a derived event, which has no record of its own.
 type Derived struct {
 	Start *Event // of a pair; nil otherwise
 	End   *Event
@@ -53,8 +53,8 @@ type Stream struct {
 	Index  int // dense within the source, the position in Source.Streams
 	Schema *Schema
 	Label  string // alias, or the schema's full name
-	// Title is the name of its events in lines: for samples that of their
-	// profiler; "" is the schema's full name.
+	// Title is the name of the stream's events in printed lines: the profiler's
+	// name for samples of a profiler. "" means the schema's full name.
 	Title string
 	// Members decodes sample members that are not in Event; nil if the
 	// source has none.
@@ -62,15 +62,15 @@ type Stream struct {
 	// Comm names the thread of an event: from the event itself, from the
 	// comm records of the run, from /proc, else "pid-N". The session sets it.
 	Comm func(e *Event) string
-	// Cgroup tells of the event's cgroup, for members OfCgroup; false if nobody knows
-	// which it is. The session sets it where they are asked for.
+	// Cgroup returns the value of a member OfCgroup; false if the event's cgroup is
+	// not known. The session sets it if the plan reads such members.
 	Cgroup func(e *Event, f Member) (string, bool)
 }
 
 // Members fetches the rarely used members of a sample from its record.
 type Members interface {
 	// Member returns the numeric member; ok is false if the sample does not
-	// carry it. That of MemberCallchain is a number that stands for the stack;
+	// carry it. MemberCallchain is a number that stands for the stack;
 	// runtime/stack adds it.
 	Member(e *Event, f Member) (v uint64, ok bool)
 	// Callchain returns the addresses, innermost first, as a view of Rec.

@@ -7,7 +7,7 @@ import (
 
 // This file reads fields the slow, general way: one switch per access. It
 // serves printing, interpreted functions and tests. Per-event code of a plan
-// uses expr, which settles the switch when the plan is built.
+// uses expr, which chooses the case of the switch once, when the plan is built.
 
 // Loc returns the bytes of a field in Raw; nil if the record is too short. A
 // fixed field is its Size bytes, or the rest of the record if it has no size of
@@ -143,7 +143,7 @@ const (
 	FlagNeedResched = 4
 )
 
-// flag is the bit of common_flags that tells f.
+// flag is the bit of common_flags that holds the member f.
 func (f *Field) flag() int64 {
 	if f.Member == MemberNeedResched {
 		return FlagNeedResched
@@ -202,7 +202,8 @@ func (f *Field) Text(e *Event) []byte {
 	return b
 }
 
-// read is a text that a program read of the kernel's memory.
+// read returns the text that a program of the kernel read for a MemberRead; ok
+// is false if the sample carries none.
 func (f *Field) read(e *Event) (text []byte, ok bool) {
 	if e.Stream == nil {
 		return nil, false
@@ -213,7 +214,8 @@ func (f *Field) read(e *Event) (text []byte, ok bool) {
 	return nil, false
 }
 
-// Number is a number that was read of the field as a Value.
+// Number returns n, a number read from the field, as a Value with the field's
+// unit.
 func (f *Field) Number(n int64) Value {
 	return Type{Kind: TypeInt, Unsigned: !f.Signed && f.Size == 8, Unit: f.Unit}.Number(n)
 }

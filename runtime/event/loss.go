@@ -5,19 +5,20 @@ package event
 type Loss struct {
 	Lost      uint64 `json:"lost,omitempty"`      // dropped by the kernel: ring full
 	Dropped   uint64 `json:"dropped,omitempty"`   // dropped by us: a bound was hit
-	Late      uint64 `json:"late,omitempty"`      // arrived after their time was passed
+	Late      uint64 `json:"late,omitempty"`      // older than events that were already delivered
 	Truncated uint64 `json:"truncated,omitempty"` // record shorter than its schema
 	Unmatched uint64 `json:"unmatched,omitempty"` // one half of a pair
-	Broken    uint64 `json:"broken,omitempty"`    // seen, given up with all else that a loss touched
+	Broken    uint64 `json:"broken,omitempty"`    // seen, but given up since a loss may have touched them
 	Evicted   uint64 `json:"evicted,omitempty"`   // keys or pending state pushed out
 	Errors    uint64 `json:"errors,omitempty"`    // a per-event function failed
 	Throttled uint64 `json:"throttled,omitempty"` // times that the kernel paused sampling
 	// EndedEarly counts inputs that ended before their writers ended them: a
-	// sender was killed, a connection broke, a recording was cut. How many
-	// events that took, nobody knows.
+	// sender was killed, a connection broke, a recording was cut. The number of
+	// missing events is not known.
 	EndedEarly uint64 `json:"ended_early,omitempty"`
-	// EndsAlone counts the Unmatched ends whose start was not seen: it was before the run, left
-	// out by a condition, or lost. The others are starts whose end was not seen.
+	// EndsAlone counts the part of Unmatched that are ends without a start: the start was
+	// before the run, excluded by a condition, or lost. The rest of Unmatched are starts
+	// without an end.
 	EndsAlone uint64 `json:"ends_alone,omitempty"`
 }
 
@@ -62,9 +63,9 @@ func (l Loss) Missing() uint64 { return l.Lost + l.Dropped + l.Truncated + l.Err
 // Incomplete reports that events are missing, counted or not.
 func (l Loss) Incomplete() bool { return l.Missing() > 0 || l.EndedEarly > 0 }
 
-// LossEnd is when the loss that a Lost record tells of was over: the time of
-// the next record of the ring. Time is when it began: that of the record
-// before. Package order puts both in; 0 is not known.
+// LossEnd is the end of the loss that a Lost record reports: the time of the
+// next record of the ring. The event's Time is the begin: the time of the
+// record before it. Package order sets both; 0 means unknown.
 func (e *Event) LossEnd() Time {
 	if e.Kind != Lost || e.Derived == nil || len(e.Derived.Slots) == 0 {
 		return 0
@@ -72,8 +73,8 @@ func (e *Event) LossEnd() Time {
 	return Time(e.Derived.Slots[0].Int())
 }
 
-// LossBegin is a time before which no event of the loss was, where the source knows one
-// that is later than the record before it; 0 otherwise.
+// LossBegin is a time before which nothing was lost, if the source has a later one than
+// the record before the loss; otherwise 0.
 func (e *Event) LossBegin() Time {
 	if e.Kind != Lost || e.Derived == nil || len(e.Derived.Slots) < 2 {
 		return 0
@@ -81,5 +82,6 @@ func (e *Event) LossBegin() Time {
 	return Time(e.Derived.Slots[1].Int())
 }
 
-// Between is what a Lost event has to tell when its loss began and ended.
+// Between makes the Derived of a Lost event, which holds the times returned by
+// LossBegin and LossEnd.
 func Between(begin, end Time) *Derived { return &Derived{Slots: []Value{TimeOf(end), TimeOf(begin)}} }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// memberNames are sample members as people know them.
+// memberNames are the names of sample members in messages.
 var memberNames = map[Member]string{
 	MemberTime:      "time",
 	MemberTID:       "pid and tid",
@@ -26,8 +26,8 @@ var memberNames = map[Member]string{
 	MemberStack:     "user stack",
 }
 
-// MembersText names members of samples to people; those that others are computed
-// of have no name.
+// MembersText lists the names of sample members for a message. Members that only
+// serve to compute others have no name and are left out.
 func MembersText(members []Member) string {
 	var names []string
 	for _, f := range members {
@@ -44,6 +44,6 @@ func MembersText(members []Member) string {
 	return strings.Join(names, ", ")
 }
 
-// NoDigits is the name of a thread without the digits that end it: those of a pool have
-// one name then.
+// NoDigits is the name of a thread without its trailing digits, so that all threads of
+// a pool have one name.
 func NoDigits(comm string) string { return strings.TrimRight(comm, "0123456789") }

@@ -5,23 +5,24 @@ import (
 	"math/bits"
 )
 
-// A Number is a Value that is a number, small enough for what runs per event. Its kind says how its
-// 64 bits are read; it is never that of a text or a list.
+// A Number is a numeric Value in 16 bytes, small enough for code that runs per event. Its kind says
+// how the 64 bits are read; it is a numeric kind, never a text or a list.
 type Number struct {
 	kind ValueKind
 	bits uint64
 }
 
-// NumberOf reads 64 bits as a kind of number: those of a double if that is FloatValue.
+// NumberOf makes a Number of 64 bits; for FloatValue they are the bits of a double.
 func NumberOf(kind ValueKind, bits int64) Number { return Number{kind, uint64(bits)} }
 
-// IntNumber is a signed integer as a Number.
+// IntNumber returns a signed integer as a Number.
 func IntNumber(v int64) Number { return Number{IntValue, uint64(v)} }
 
-// FloatNumber is a double as a Number.
+// FloatNumber returns a double as a Number.
 func FloatNumber(v float64) Number { return Number{FloatValue, math.Float64bits(v)} }
 
-// Number is the value as a Number; false if it is none.
+// Number returns the value as a Number; ok is false if the value is not
+// numeric.
 func (v Value) Number() (n Number, ok bool) { return Number{v.Kind, v.num}, v.Numeric() }
 
 // Kind says how the bits are read.
@@ -33,13 +34,13 @@ func (n Number) Bits() int64 { return int64(n.bits) }
 // Value is the number as a Value.
 func (n Number) Value() Value { return Value{Kind: n.kind, num: n.bits} }
 
-// Float is the double that is nearest to the number.
+// Float is the double nearest to the number.
 func (n Number) Float() float64 { return n.Value().Float() }
 
-// NaN reports a double that is no number.
+// NaN reports whether the number is the double NaN.
 func (n Number) NaN() bool { return n.kind == FloatValue && n.Float() != n.Float() }
 
-// Less reports n < o.
+// Less reports whether n < o.
 func (n Number) Less(o Number) bool {
 	// Fast path: both are signed.
 	if n.kind == o.kind && n.kind != FloatValue && n.kind != UintValue {
@@ -91,8 +92,8 @@ func (n Number) compareFloat(x float64) int {
 	return cmp(whole, x)
 }
 
-// Magnitude is the size of the number below which lies its part behind the point, without the sign: -2.5
-// has 2, and is negative. What does not fit is the largest that does.
+// Magnitude is the absolute value without the fraction, and the sign: -2.5 gives 2 and true. A
+// value above 64 bits gives the largest uint64.
 func (n Number) Magnitude() (size uint64, negative bool) {
 	switch {
 	case n.kind == FloatValue:
@@ -107,7 +108,8 @@ func (n Number) Magnitude() (size uint64, negative bool) {
 	return n.bits, false
 }
 
-// Int is the largest integer that is not above the number, within 64 bits.
+// Int rounds the number down to an integer. A value outside the range of int64
+// gives the nearest end of the range.
 func (n Number) Int() int64 {
 	switch {
 	case n.kind == FloatValue:
@@ -124,7 +126,8 @@ func (n Number) Int() int64 {
 	return int64(n.bits)
 }
 
-// ValueKind is the kind of the numbers of a type; None if it has none.
+// ValueKind is the kind of a number of this type; None if the type is not
+// numeric.
 func (t Type) ValueKind() ValueKind {
 	switch {
 	case t.Kind == TypeFloat:

@@ -1,14 +1,16 @@
 package event
 
-// Computed is of what a sample member is made that is computed here.
+// Computed describes a sample member (MemberArg) that is computed here from
+// other members.
 type Computed struct {
-	// Uses lists the other sample members that it needs.
+	// Uses lists the other sample members that the computation reads.
 	Uses []Member
-	// Operand says how programs of the kernel find it; nil if they cannot.
+	// Operand says how programs of the kernel compute the value; nil if they
+	// cannot.
 	Operand *Operand
 }
 
-// Uses lists the other sample members that the field needs.
+// Uses lists the other sample members from which the field is computed.
 func (f *Field) Uses() []Member {
 	if f.Computed == nil {
 		return nil
@@ -16,7 +18,7 @@ func (f *Field) Uses() []Member {
 	return f.Computed.Uses
 }
 
-// Operand says how programs of the kernel find a computed field; nil if they cannot.
+// Operand says how programs of the kernel compute the field; nil if they cannot.
 func (f *Field) Operand() *Operand {
 	if f.Computed == nil {
 		return nil
@@ -24,28 +26,30 @@ func (f *Field) Operand() *Operand {
 	return f.Computed.Operand
 }
 
-// An Operand says how a program of the kernel finds a value of a probe that is
-// computed here from a sample (MemberArg): at the moment of the event itself, from
-// the registers.
+// An Operand says how a program of the kernel computes an argument of a probe
+// (MemberArg) when the event happens, from the registers. Without such a program
+// it is computed here, from the sample.
 //
-// The value is Value plus registers. With Load, it is what lies at that address in
-// the memory of the process.
+// The value is Value plus the registers. If Load is not 0, that sum is an address,
+// and the value is read from the memory of the process.
 type Operand struct {
 	// Text is a constant, which needs nothing else.
 	Text string
-	// Texts are constants, of which the place of the program's probe chooses one; List is the number of
-	// these, since there may be several such texts.
+	// Texts are constants, one for each place of the probe: a program uses the one of its own
+	// place. List is the index of this list, since a program may need several.
 	Texts []string
 	List  int
 	// Value is a constant to which the registers are added.
 	Value int64
 	// Regs are registers by the kernel's numbers, each shifted left by its Scale.
 	Regs []ScaledReg
-	// Load is how many bytes are read at the address; 0 is none.
+	// Load is the number of bytes to read at the address; 0 means that the sum
+	// itself is the value.
 	Load int
-	// Shift is by how many bits the value is shifted right.
+	// Shift is the number of bits by which the value is shifted right.
 	Shift uint8
-	// Size and Signed say to what the value is cut; 0 is all of it.
+	// Size is the number of low bytes to which the value is cut, and Signed
+	// extends its sign; 0 keeps all of it.
 	Size   int
 	Signed bool
 }
@@ -53,5 +57,5 @@ type Operand struct {
 // A ScaledReg is a register, shifted left.
 type ScaledReg struct{ Reg, Scale uint8 }
 
-// Constant reports that the operand needs nothing of the event.
+// Constant reports that the operand reads nothing from the event.
 func (o *Operand) Constant() bool { return len(o.Regs)+len(o.Texts) == 0 && o.Load == 0 }

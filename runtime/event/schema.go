@@ -10,7 +10,7 @@ import (
 type Kind uint8
 
 const (
-	Int     Kind = iota // an integer of 1, 2, 4 or 8 bytes; Field.Signed tells the sign
+	Int     Kind = iota // an integer of 1, 2, 4 or 8 bytes, signed if Field.Signed
 	Str                 // text: a char array, NUL-terminated inside its size
 	Array               // a sequence of integers of Field.Elem bytes each
 	Bitmask             // a sequence of longs, bit n set means member n
@@ -30,13 +30,14 @@ const (
 	// RelLoc is __rel_loc: as DataLoc, the offset counted from the end of
 	// the u32 itself.
 	RelLoc
-	// InFact is a member of the sample, not of Raw; Field.Fact names it.
+	// InMember is a member of the sample, not of Raw; Field.Member names it.
 	InMember
 	// InSlot is Derived.Slots[Offset]: a computed value (let, join, fold).
 	InSlot
 )
 
-// Member names a member of a sample that every source can deliver.
+// Member is a member of a sample: a value that does not depend on the kind of
+// event.
 type Member uint16
 
 const (
@@ -55,48 +56,53 @@ const (
 	MemberCallchain
 	MemberDelay // of a pair: from its start to its end
 	// MemberStack is a copy of the top of the user stack, for arguments that
-	// lie there. It has no number.
+	// lie there. It cannot be read as a number.
 	MemberStack
-	// Of a memory access: where its data came from (union perf_mem_data_src),
-	// and its physical address. How long it took is its weight.
+	// Members of a memory access: the level of memory that the data came from
+	// (union perf_mem_data_src), and the physical address. MemberWeight is its
+	// duration.
 	MemberDataSrc
 	MemberPhysAddr
-	// MemberMode is the mode of the CPU when the sample was taken, by the header
-	// of its record: PERF_RECORD_MISC_KERNEL (1) to _GUEST_USER (5).
+	// MemberMode is the mode of the CPU when the sample was taken, from the
+	// header of its record: PERF_RECORD_MISC_KERNEL (1) to _GUEST_USER (5).
 	MemberMode
-	// Sizes of the pages that hold addr and ip, in bytes.
+	// Sizes in bytes of the pages that hold addr and ip.
 	MemberDataPage
 	MemberCodePage
-	// Whose an event is, by MemberCgroup, as runtime/target/cgroup tells it: the path of its
-	// cgroup, the ids of its container and its pod, its systemd unit.
+	// Texts that runtime/target/cgroup finds for MemberCgroup: the path of the cgroup, the
+	// ids of the container and the pod, the systemd unit.
 	MemberCgroupPath
 	MemberContainer
 	MemberPod
 	MemberUnit
-	// MemberCommNoDigit is the name of a thread without the digits that end it.
+	// MemberCommNoDigit is the name of a thread without its trailing digits.
 	MemberCommNoDigit
 )
 
-// Context members of the event that samples do not carry: programs in the
-// kernel see them (package bpf). The records of tracepoints tell the first two.
+// Context members: samples do not carry them, programs in the kernel read them
+// when the event happens (package bpf). The records of tracepoints hold the
+// first two.
 const (
 	MemberIRQsOff     Member = 48 + iota // interrupts are disabled where the event happened: 0 or 1
-	MemberNeedResched                    // the running task shall give way: 0 or 1
+	MemberNeedResched                    // the running task is asked to yield the CPU: 0 or 1
 	MemberNrRunning                      // tasks that run or want to run on the CPU
 	MemberSchedPolicy                    // of the running task, SCHED_*
 	MemberPrio                           // of the running task, 0 to 139
 	endOfContextMembers
 )
 
-// OfContext reports that a sample member is of the context.
+// OfContext reports that only a program in the kernel can read the member, when
+// the event happens.
 func (f Member) OfContext() bool {
 	return f >= MemberIRQsOff && f < endOfContextMembers || f >= MemberRead
 }
 
-// OfCgroup reports that a sample member is a text that tells of the event's cgroup.
+// OfCgroup reports that the member is a text found from the event's cgroup: its
+// path, container, pod or unit.
 func (f Member) OfCgroup() bool { return f >= MemberCgroupPath && f <= MemberUnit }
 
-// OfEvent reports that an Event holds a sample member itself, without its record.
+// OfEvent reports that the Event itself holds the member, so that its record need
+// not be read.
 func (f Member) OfEvent() bool {
 	switch f {
 	case MemberTime, MemberPID, MemberTID, MemberCPU, MemberDelay:
@@ -105,23 +111,25 @@ func (f Member) OfEvent() bool {
 	return false
 }
 
-// Facts of probes.
+// Members of probes.
 const (
 	// MemberReg + n is register n at the moment of the event, by the kernel's
 	// numbers (enum perf_event_x86_regs, perf_event_arm_regs).
 	MemberReg Member = 64
 	// MemberArg + n is value n that Schema.Arg or Schema.ArgText computes from
-	// the sample members in Field.Computed.
+	// the sample members that Field.Computed lists.
 	MemberArg Member = 128
-	// MemberRead + n is what Field.Read reads of the kernel's memory when the
-	// event happens: see runtime/expr.
+	// MemberRead + n is a value that a program reads from the kernel's memory
+	// when the event happens, by Field.Read: see runtime/expr.
 	MemberRead Member = 1024
 )
 
-// OfRegister reports that a sample member is a register, or is computed of some.
+// OfRegister reports that the member is a register, or is computed from
+// registers.
 func (f Member) OfRegister() bool { return f >= MemberReg && f < MemberRead }
 
-// OfProbe reports that a sample member is computed of others: an argument of a probe.
+// OfProbe reports that the member is an argument of a probe, which is computed from
+// other members.
 func (f Member) OfProbe() bool { return f >= MemberArg && f < MemberRead }
 
 // Unit names the quantity that a number measures. Package unit prints it.
@@ -148,23 +156,27 @@ type Field struct {
 	Signed bool
 	Offset int
 	Size   int // bytes at Offset; for DataLoc and RelLoc the size of the u32
-	// Wide is how many bytes the kernel's own code takes for the field, if the value is in the low Size of
-	// them only: a system call has registers of 8 bytes for parameters of 4. 0 is Size.
+	// Wide is the number of bytes that the record has for the field, if it is more than Size and
+	// the value is in the low Size bytes: system calls have 8 bytes for parameters of 4. 0 means
+	// Size.
 	Wide int
-	// Filtered says that the kernel's filters read the field with the other sign.
+	// Filtered says that filters of the kernel take the field for signed if it is
+	// unsigned, and the reverse.
 	Filtered bool
 	Elem     int // bytes of one element of an Array or Bitmask
-	// Of is the array that this is an element of, see Schema.Element; nil for others.
+	// Of is the array of which this field is an element, see Schema.Element;
+	// otherwise nil.
 	Of *Field
-	// Computed says of what a computed sample member (MemberArg) is made; nil for others.
+	// Computed describes how a MemberArg is computed; nil for other members.
 	Computed *Computed
 	// Read is how a program reads the member (MemberRead), a node of package expr.
 	Read fmt.Stringer
-	// Shown tells how people read a value of the field: TCP_SYN_SENT for 2, as the
-	// kernel prints it. ok is false for one that is read as it is, and Shown nil where
-	// all are. It may look names up: it is for what is shown, not for each event.
+	// Shown returns the text that the kernel prints for a value of the field, such as
+	// TCP_SYN_SENT for 2; ok is false if the value itself is printed. Shown is nil if
+	// that is so for all values. It may be slow: call it for output, not for each
+	// event.
 	Shown func(v Value) (text string, ok bool)
-	// Errno says that negative values are numbers of errors.
+	// Errno says that negative values are negated error numbers (errno).
 	Errno bool
 }
 
@@ -173,7 +185,7 @@ type Field struct {
 type Schema struct {
 	System string // "sched"; "software" for software events
 	Name   string // "sched_switch"
-	// Named says that the author of a script gave the events their name, of pairs.
+	// Named says that the author of a script chose the name; it is set for pairs.
 	Named  bool
 	ID     uint64 // the tracepoint's id, or attr.config
 	Type   uint32 // perf attr.type
@@ -183,34 +195,36 @@ type Schema struct {
 	// Size is the fixed part of Raw in bytes: a shorter record is truncated.
 	Size int
 
-	// Text appends the event's fields as the kernel would print them. Nil
-	// means "name=value" for each field.
+	// Text appends the event's fields in the kernel's own form. Nil means
+	// "name=value" for each field.
 	Text func(dst []byte, e *Event) []byte
 	// Symbolic maps a field's values to names, from the print fmt; nil if
 	// the field has no table.
 	Symbolic func(field string) *Symbols
-	// SymbolicOf names a field's value in an event as the kernel prints it,
-	// also where the print fmt chooses between tables (kvm_exit has one per
-	// vendor); false if the print fmt gives the field no name. Nil means
-	// Symbolic.
+	// SymbolicOf returns the name that the kernel prints for a field's value in
+	// an event, also if the print fmt chooses between tables (kvm_exit has one
+	// per vendor); false if there is none. Nil means that Symbolic has all
+	// names.
 	SymbolicOf func(field string, e *Event) (string, bool)
 	// Arg computes the sample member MemberArg + n of an event as a number, ArgText as
-	// text: arguments of probes. False if the event does not tell. Both may
-	// read the memory of the process that the event is about, now.
+	// text: arguments of probes. They return false if the value cannot be found. Both
+	// may read the memory of the event's process at the time of the call.
 	Arg     func(e *Event, n int) (uint64, bool)
 	ArgText func(e *Event, n int) (string, bool)
 
 	lookup
 }
 
-// lookup is made of a schema's fields when the first of them is looked for.
+// lookup holds the tables for finding fields. They are built at the first call
+// that needs them.
 type lookup struct {
 	once     sync.Once
 	index    map[string]int
 	elements map[*Field][]Field
 }
 
-// IsClock reports that a clock takes the samples: their period is a time.
+// IsClock reports that the samples are taken by a clock, so that their period
+// is a time in ns.
 func (s *Schema) IsClock() bool {
 	return s.System == "software" && (s.Name == "cpu-clock" || s.Name == "task-clock")
 }
@@ -223,8 +237,8 @@ func (s *Schema) FullName() string {
 	return s.System + ":" + s.Name
 }
 
-// Field returns the field of that name, the record's own or a sample member.
-// An own field hides a sample member of the same name.
+// Field returns the field with a name: a field of the record, or a sample
+// member. A field of the record hides a sample member with the same name.
 func (s *Schema) Field(name string) (*Field, bool) {
 	s.once.Do(s.settle)
 	if i, ok := s.index[name]; ok {
@@ -234,7 +248,7 @@ func (s *Schema) Field(name string) (*Field, bool) {
 	return f, ok
 }
 
-// settle makes the tables that look-ups need.
+// settle builds the tables of lookup.
 func (s *Schema) settle() {
 	s.index = make(map[string]int, len(s.Fields))
 	for i := range s.Fields {
@@ -250,10 +264,11 @@ func (s *Schema) settle() {
 	}
 }
 
-// maxElements bounds the elements of an array that are fields.
+// maxElements is the longest array whose elements can be used as fields.
 const maxElements = 64
 
-// elementsOf makes fields of an array's elements; none of what are no integers.
+// elementsOf makes a field for each element of an array of integers; nil for
+// other arrays, and for arrays longer than maxElements.
 func elementsOf(f *Field) []Field {
 	if f.Elem != 1 && f.Elem != 2 && f.Elem != 4 && f.Elem != 8 || f.Size/f.Elem > maxElements {
 		return nil
@@ -272,8 +287,8 @@ func elementsOf(f *Field) []Field {
 	return list
 }
 
-// Element returns element i of an array of the record, as a number that can be read
-// like any other field; false if f is no such array, or has no element i.
+// Element returns element i of the array f as a field that is read like any other;
+// false if f is not an array of integers in the record, or has no element i.
 func (s *Schema) Element(f *Field, i int) (*Field, bool) {
 	s.once.Do(s.settle)
 	list := s.elements[f]
@@ -283,7 +298,8 @@ func (s *Schema) Element(f *Field, i int) (*Field, bool) {
 	return &list[i], true
 }
 
-// ElementAt returns the element of an array that lies at an offset of the record.
+// ElementAt returns the element of an array that is at an offset in the record
+// and has size bytes.
 func (s *Schema) ElementAt(offset, size int) (*Field, bool) {
 	for i := range s.Fields {
 		f := &s.Fields[i]
@@ -296,7 +312,7 @@ func (s *Schema) ElementAt(offset, size int) (*Field, bool) {
 	return nil, false
 }
 
-// Own is the field of the record that f is, or is an element of.
+// Own returns the array of which f is an element, or f itself.
 func (f *Field) Own() *Field {
 	if f.Of != nil {
 		return f.Of
@@ -304,7 +320,8 @@ func (f *Field) Own() *Field {
 	return f
 }
 
-// Names lists the names that Field accepts: own fields first, then sample members.
+// Names lists the names that Field accepts: the record's fields first, then sample
+// members.
 func (s *Schema) Names() []string {
 	var names []string
 	for i := range s.Fields {
@@ -318,9 +335,9 @@ func (s *Schema) Names() []string {
 	return names
 }
 
-// memberList has the fields that every schema has. The names with an underscore
-// are perf-prof's spelling; the plain ones give way to the record's own fields,
-// so that e.pid of sched_wakeup is the woken task.
+// memberList has the fields that every schema has. A field of the record hides
+// the member with the same name: e.pid of sched_wakeup is the woken task. The
+// names with an underscore, which perf-prof has too, still reach the member.
 var memberList = []Field{
 	{Name: "time", Type: "u64", Member: MemberTime, Unit: Moment, Size: 8, Signed: true},
 	{Name: "pid", Type: "int", Member: MemberPID, Size: 4, Signed: true},
@@ -365,15 +382,16 @@ var members = func() map[string]*Field {
 	return m
 }()
 
-// BoolType is the Type of a computed field whose values are true or false: its
-// Kind is Int, like that of C's.
+// BoolType is Field.Type of a computed field whose values are true or false.
+// Its Kind is Int, as in C.
 const BoolType = "bool"
 
 // StackName is the name of an event's stack among its fields.
 const StackName = "stack"
 
-// Stack reports that the field's numbers stand for call stacks: the sample member of a
-// sample, or a field stack or NAME_stack of an event made here.
+// Stack reports that the field's numbers stand for call stacks (package stack). That
+// holds for the sample member, and for fields named stack or NAME_stack of derived
+// events.
 func (f *Field) Stack() bool {
 	switch f.Place {
 	case InMember:
@@ -392,8 +410,8 @@ type Symbols struct {
 	// Flags says that the names are bits, joined by Delim.
 	Flags bool
 	Delim string
-	// Order keeps the order of the print fmt, which decides between
-	// overlapping flags.
+	// Order lists the numbers in the order of the print fmt: of overlapping
+	// flags, the first is printed.
 	Order []uint64
 }
 
@@ -406,9 +424,9 @@ func (s *Symbols) Lookup(v uint64) (string, bool) {
 	return n, ok
 }
 
-// Weighted reports that one hit of the tracepoint counts as many, as those of
-// sched_stat_runtime, which count nanoseconds (__perf_count in
-// include/trace/events/sched.h).
+// Weighted reports that the kernel counts a hit of the tracepoint more than
+// once: a hit of sched_stat_runtime counts as many times as it has nanoseconds
+// (__perf_count in include/trace/events/sched.h).
 func (s *Schema) Weighted() bool {
 	return s.System == "sched" && strings.HasPrefix(s.Name, "sched_stat_")
 }

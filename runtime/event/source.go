@@ -17,18 +17,19 @@ type Source interface {
 	Rings() []Ring
 
 	// Poll waits until there is something to read, at most for timeout, and
-	// then moves the bounds of every ring. io.EOF means that everything
-	// there will ever be is now visible; the rings still have to be read.
+	// then moves the bounds of every ring. io.EOF means that all remaining
+	// events are visible now; the rings still have to be read.
 	Poll(ctx context.Context, timeout time.Duration) error
 
 	// Close releases everything, also in the kernel.
 	Close() error
 }
 
-// A Ring is a sequence of records in non-decreasing time order (records that
-// are not are counted late by package order).
+// A Ring is a sequence of records in non-decreasing time order (package order
+// counts exceptions as late).
 //
-// Positions count bytes or records, as the ring likes; they only grow.
+// Positions are bytes or records, depending on the kind of ring; they only
+// grow.
 type Ring interface {
 	// Bounds returns the positions that the last Poll set. Everything
 	// before visible can be read. Everything before known is older than

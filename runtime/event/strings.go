@@ -2,14 +2,15 @@ package event
 
 import "math"
 
-// Strings makes strings of texts that repeat, such as names of threads, without an
-// allocation for each.
+// Strings makes strings of bytes. It returns the same string for the same bytes,
+// so that texts that repeat, such as names of threads, are allocated once.
 type Strings struct{ known map[string]string }
 
-// mostTexts is how many are known at once.
+// mostTexts bounds the strings that are kept; when it is reached, all are
+// dropped.
 const mostTexts = 1024
 
-// Of makes a string of b; keeping the string keeps no more than its bytes.
+// Of returns b as a string. The string does not share memory with b.
 //
 // Fast path: a text seen before does not allocate.
 func (t *Strings) Of(b []byte) string {
@@ -24,7 +25,8 @@ func (t *Strings) Of(b []byte) string {
 	return s
 }
 
-// Maker makes values of the field's kind of the bits of a number.
+// Maker returns the function that turns the bits of a number into a Value of
+// the field's kind and unit.
 func (f *Field) Maker() func(bits int64) Value {
 	switch {
 	case f.Kind == Float:

@@ -2,28 +2,29 @@ package event
 
 import "math"
 
-// A Type says what a value is: one that a field holds, that an expression
-// computes, that a fold keeps or emits, that a script's function returns. How
-// the bytes of a field lie is another question; Field answers it.
+// A Type is the type of a value: of a field, an expression, the state of a
+// fold, the result of a script's function. It does not say how the bytes of a
+// field are laid out; Field does.
 type Type struct {
 	Kind     TypeKind
-	Unsigned bool // of integers: the top bit counts, and may be needed
-	// Unit is what a number measures. Nodes of expr leave it out of their type:
-	// most of them compute with bits, whatever these measure (expr.UnitOf).
+	Unsigned bool // of integers: the top bit is part of the number, not its sign
+	// Unit is the quantity that a number measures. Nodes of expr have types
+	// without a unit, since most of them compute with plain bits; expr.UnitOf
+	// finds the unit of a node.
 	Unit Unit
 }
 
-// A TypeKind is how values of a type are computed with.
+// A TypeKind is the part of a type that decides which operations it has.
 type TypeKind uint8
 
 const (
 	TypeVoid  TypeKind = iota // no value: statements
-	TypeInt                   // 64 bits; Type.Unsigned tells how to read the top bit
+	TypeInt                   // 64 bits, signed unless Type.Unsigned
 	TypeBool                  // false or true
 	TypeStr                   // a view of bytes
 	TypeFloat                 // a double, for reporting
 	TypeTuple                 // a composite key
-	TypeAny                   // known only when it runs
+	TypeAny                   // found out only when the code runs
 )
 
 // Numeric reports that values of the type are integers or bools.
@@ -35,7 +36,8 @@ func (t Type) Plain() Type {
 	return t
 }
 
-// Number is a number of the type as a Value, which says what it measures. A double is given by its bits.
+// Number returns the number n of this type as a Value, which has the type's unit. For a double, n
+// holds its bits.
 func (t Type) Number(n int64) Value {
 	switch {
 	case t.Kind == TypeFloat:
@@ -71,9 +73,9 @@ func (t Type) String() string {
 	return "void"
 }
 
-// ValueType is the type of what a script, or a program of expr, gets of the
-// field; ok is false for arrays, and for bytes that only a value itself tells
-// more of.
+// ValueType is the type of the value that a script or a program of expr reads
+// from the field. ok is false for arrays, and for computed values whose type is
+// found out only when the code runs.
 func (f *Field) ValueType() (t Type, ok bool) {
 	switch {
 	case f.Kind == Str || f.Kind == Bytes && f.Place != InSlot:
@@ -90,7 +92,8 @@ func (f *Field) ValueType() (t Type, ok bool) {
 	return Type{Kind: TypeInt, Unsigned: !f.Signed && f.Size == 8}, true
 }
 
-// FieldOf is the field, of an event that an operator makes, that holds values of a type.
+// FieldOf makes the field of a derived event that holds values of type t in a
+// slot.
 func FieldOf(name string, t Type, slot int) Field {
 	f := Field{
 		Name: name, Type: "s64", Kind: Int, Place: InSlot, Offset: slot, Size: 8, Signed: true, Unit: t.Unit,

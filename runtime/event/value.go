@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// A ValueKind says which member of a Value holds it. It is the Type of that one
-// value, found when a script or a program ran: it may turn out to be nothing, or a
-// list, and has its unit in the kind, so that a Value stays small.
+// A ValueKind is the kind of one Value: how its bits are read, and the unit of a
+// number. Unlike a Type, it can be nothing or a list, since it is found out when a
+// script or a program runs.
 type ValueKind uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	StrValue
 	DurationValue // ns
 	TimeValue     // Time
-	ListValue     // any Values
+	ListValue     // a list of Values
 )
 
 // A Value is a number, a text or a list outside the hot path: a group key, a

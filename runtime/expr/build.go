@@ -45,8 +45,9 @@ func NewFieldView(f *event.Field, p Part, v View) (Node, error) {
 	return &Field{F: f, Part: p, View: v}, nil
 }
 
-// RecordAddr is the address of the record of an event's part, for Mem, CStr
-// and MemBytes. It is not an address of this process or the kernel.
+// RecordAddr is the address of the record of an event's part, for Mem, CStr and
+// MemBytes. It is a symbolic address (see memory.go), not one of this process
+// or the kernel.
 func RecordAddr(p Part) Node { return RecordAt(p, 0) }
 
 // RecordAt is an address within the record.
@@ -108,9 +109,9 @@ func NewUnary(op Op, x Node) (Node, error) {
 	return Fold(&Unary{op, t, x}), nil
 }
 
-// NewBinary applies a binary operator. Checked operators give a type that
-// holds the results of the operands' signs: a sum or product with an unsigned
-// side is unsigned, a difference is signed.
+// NewBinary applies a binary operator. The result of a checked operator has a
+// sign that follows from the operands: a sum or product with an unsigned side
+// is unsigned, a difference is signed.
 func NewBinary(op Op, x, y Node) (Node, error) {
 	s := op.signature()
 	if s.unary {
@@ -186,7 +187,8 @@ func ToInt(x Node) Node {
 	return Fold(&Unary{OpToInt, TInt, x})
 }
 
-// NewExt converts to a narrower integer; 64 bits is no conversion.
+// NewExt converts to a narrower integer of a number of bits; with 64 it returns
+// x.
 func NewExt(x Node, bits int, unsigned bool) (Node, error) {
 	if !x.Type().Numeric() {
 		return nil, fmt.Errorf("a %s is not an integer", x.Type())
@@ -201,8 +203,8 @@ func NewExt(x Node, bits int, unsigned bool) (Node, error) {
 	return nil, fmt.Errorf("no integer has %d bits", bits)
 }
 
-// NewCond chooses a value. Both sides must be of one kind; an integer and a
-// bool become integers.
+// NewCond makes C's ?:. Both sides must be of one kind; an integer and a bool
+// become integers.
 func NewCond(test, then, other Node) (Node, error) {
 	test, err := NewUnary(OpTruth, test)
 	if err != nil {
@@ -220,7 +222,7 @@ func NewCond(test, then, other Node) (Node, error) {
 	return &Cond{test, then, other}, nil
 }
 
-// unify gives two alternatives one type.
+// unify converts two alternatives to one type.
 func unify(x, y Node) (Node, Node, error) {
 	a, b := x.Type(), y.Type()
 	if a == b && a.Kind != Tuple {
@@ -259,7 +261,7 @@ func Retype(x Node, unsigned bool) Node {
 	if c, ok := x.(*Const); ok {
 		return &Const{T: Type{Kind: Int, Unsigned: unsigned}, Int: c.Int}
 	}
-	// x | 0 with the wanted type: the back end makes x of it.
+	// x | 0 with the wanted type, which the back end compiles like x.
 	return &Binary{
 		OpOr, Type{Kind: Int, Unsigned: unsigned}, x, &Const{T: Type{Kind: Int, Unsigned: unsigned}},
 	}
@@ -281,7 +283,8 @@ func Fold(n Node) Node {
 	return n
 }
 
-// Evaluate computes a node whose operands are constants; nil if its value is no constant.
+// Evaluate computes a node whose operands are constants; nil if its value is not a
+// constant.
 func Evaluate(n Node) (*Const, error) {
 	var f Frame
 	c := &Const{T: n.Type()}

@@ -8,7 +8,7 @@ import (
 
 // This file makes the nodes of statements, state and calls; see build.go.
 
-// NewSet assigns a local; its value is the value assigned.
+// NewSet assigns a local variable; its value is the assigned value.
 func NewSet(index int, name string, x Node) (Node, error) {
 	if k := x.Type().Kind; k == Void || k == Tuple {
 		return nil, fmt.Errorf("a %s cannot be kept in a variable", x.Type())
@@ -16,10 +16,11 @@ func NewSet(index int, name string, x Node) (Node, error) {
 	return &Set{index, name, x}, nil
 }
 
-// NewLocal reads a local.
+// NewLocal reads a local variable.
 func NewLocal(index int, name string, t Type) Node { return &Local{index, t, name} }
 
-// NewSeq is C's comma: all are evaluated, the last is the value.
+// NewSeq is C's comma operator: it evaluates all nodes, and has the value of
+// the last.
 func NewSeq(list ...Node) (Node, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("nothing to evaluate")
@@ -36,7 +37,8 @@ func NewSeq(list ...Node) (Node, error) {
 	return &Seq{keep, keep[len(keep)-1].Type()}, nil
 }
 
-// NewAfter is the value of a node once others were evaluated, which may fail.
+// NewAfter evaluates nodes that may fail, and then has the value of another
+// node.
 func NewAfter(list []Node, x Node) Node {
 	if len(list) == 0 {
 		return x
@@ -48,7 +50,7 @@ func NewAfter(list []Node, x Node) Node {
 // their effect.
 func NewBlock(list ...Node) Node { return &Seq{list, TVoid} }
 
-// NewIf is the statement; other may be nil.
+// NewIf is the statement if; other, for else, may be nil.
 func NewIf(test, then, other Node) (Node, error) {
 	test, err := NewUnary(OpTruth, test)
 	if err != nil {
@@ -69,8 +71,8 @@ func NewIf(test, then, other Node) (Node, error) {
 // NewReturn ends the Func around it; x is nil if the Func has no value.
 func NewReturn(x Node) Node { return &Return{x} }
 
-// NewFunc makes a value of statements. All of its Returns must be of kind
-// t.Kind; integers and bools are converted.
+// NewFunc makes an expression of statements, whose value is the value of a
+// Return. All Returns must be of kind t.Kind; integers and bools are converted.
 func NewFunc(body Node, t Type) (Node, error) {
 	var err error
 	Walk(body, func(n Node) bool {
@@ -96,7 +98,7 @@ func NewFunc(body Node, t Type) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A body that only returns is its value.
+	// A body that is only a Return is replaced by its value.
 	if s, ok := body.(*Seq); ok && len(s.List) == 1 {
 		body = s.List[0]
 	}
@@ -106,7 +108,7 @@ func NewFunc(body Node, t Type) (Node, error) {
 	return &Func{body, t}, nil
 }
 
-// NewLoadState reads a slot of Frame.State; of Frame.Texts if t is Str.
+// NewLoadState reads a slot of Frame.State, or of Frame.Texts if t is Str.
 func NewLoadState(slot int, t Type) (Node, error) {
 	if !t.Numeric() && t.Kind != Str || slot < 0 {
 		return nil, fmt.Errorf("state can only hold integers and texts")
@@ -114,7 +116,7 @@ func NewLoadState(slot int, t Type) (Node, error) {
 	return &LoadState{slot, t}, nil
 }
 
-// NewStoreState writes a slot of Frame.State; of Frame.Texts if x is a Str.
+// NewStoreState writes a slot of Frame.State, or of Frame.Texts if x is a Str.
 func NewStoreState(slot int, x Node) (Node, error) {
 	if t := x.Type(); !t.Numeric() && t.Kind != Str || slot < 0 {
 		return nil, fmt.Errorf("state can only hold integers and texts, not a %s", t)
@@ -140,7 +142,8 @@ func NewLoadElem(slot, size int, t Type, i Node) (Node, error) {
 	return &LoadElem{slot, size, t, i}, nil
 }
 
-// NewStoreElem writes such an element. x is evaluated before i.
+// NewStoreElem writes an element of a list, see NewLoadElem. x is evaluated
+// before i.
 func NewStoreElem(slot, size int, i, x Node) (Node, error) {
 	if t := x.Type(); !t.Numeric() || slot < 0 || size < 1 {
 		return nil, fmt.Errorf("a list of the state can only hold integers, not a %s", t)
@@ -157,7 +160,7 @@ func NewStoreElem(slot, size int, i, x Node) (Node, error) {
 	return &StoreElem{slot, size, x, i}, nil
 }
 
-// elemIndex is a signed integer.
+// elemIndex converts the index of an element to a signed integer.
 func elemIndex(i Node) (Node, error) {
 	if i.Type().Kind != Int {
 		return nil, fmt.Errorf("a %s is no index", i.Type())
@@ -168,7 +171,8 @@ func elemIndex(i Node) (Node, error) {
 	return NewUnary(OpSigned, i)
 }
 
-// elemAt is where element i of a list of size lies; false if there is none.
+// elemAt is the position of element i in a list of size numbers; false if i is
+// out of range.
 func elemAt(i int64, size int) (at int, ok bool) {
 	if i < 0 {
 		i += int64(size)
@@ -211,7 +215,7 @@ func NewNative(n Native) (Node, error) {
 	return &n, nil
 }
 
-// NewQuantity says what an integer measures.
+// NewQuantity gives an integer a unit.
 func NewQuantity(x Node, unit event.Unit) (Node, error) {
 	if x.Type().Kind != Int {
 		return nil, fmt.Errorf("a %s measures nothing", x.Type())
@@ -222,7 +226,7 @@ func NewQuantity(x Node, unit event.Unit) (Node, error) {
 	return &Quantity{x, unit}, nil
 }
 
-// UnitOf is what a node's integers measure, if it is a field or a Quantity.
+// UnitOf is the unit of a node, if it is a field or a Quantity.
 func UnitOf(n Node) event.Unit {
 	switch n := n.(type) {
 	case *Field:
@@ -253,7 +257,7 @@ func NewSlice(x Node, lo, hi int, noHi bool) (Node, error) {
 	return Fold(&Slice{x, lo, hi, noHi}), nil
 }
 
-// NewStrAt is a byte of a text, its NUL included.
+// NewStrAt is a byte of a text; its NUL can be read too.
 func NewStrAt(x, i Node, signed bool) (Node, error) {
 	if x.Type().Kind != Str || !i.Type().Numeric() {
 		return nil, fmt.Errorf("a %s cannot be indexed by a %s", x.Type(), i.Type())

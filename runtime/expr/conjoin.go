@@ -2,7 +2,7 @@ package expr
 
 import "strings"
 
-// Filters are a filter that may be empty, as a list.
+// Filters returns a filter as a list, which is empty for an empty filter.
 func Filters(s string) []string {
 	if s == "" {
 		return nil
@@ -10,7 +10,7 @@ func Filters(s string) []string {
 	return []string{s}
 }
 
-// Conjoin joins filters with &&, in parentheses where there are several.
+// Conjoin joins filters with &&, in parentheses if there are several.
 func Conjoin(filters []string) string {
 	switch len(filters) {
 	case 0:

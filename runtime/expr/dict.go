@@ -2,23 +2,23 @@ package expr
 
 import "errors"
 
-// errKey is what a look-up of a key fails with that is not in the dictionary.
+// errKey is the error of a look-up whose key is not in the dictionary.
 var errKey = errors.New("key is not in the dictionary")
 
-// A Dict is a constant dictionary, in which a key that depends on the event is looked
-// up: the KernelCode of the native "lookup".
+// A Dict is a constant dictionary in which keys computed from events are looked up.
+// It is the KernelCode of the native "lookup".
 type Dict struct {
-	// Ints or Texts are the keys: their values' places in Numbers, or in Words.
+	// Ints or Texts maps a key to the index of its value in Numbers or Words.
 	Ints  map[int64]int
 	Texts map[string]int
 
 	Numbers []int64
 	Words   [][]byte
-	// Otherwise says that the first value is the result for keys that are not there.
+	// Otherwise says that the first value is the default for other keys.
 	Otherwise bool
 }
 
-// NewLookup looks a key up in a dictionary, whose values have the type t.
+// NewLookup looks up a key in a dictionary, whose values have the type t.
 func NewLookup(d *Dict, key Node, t Type) (Node, error) {
 	n := Native{Name: "lookup", Args: []Node{key}, Kernel: d, T: t}
 	if t.Kind == Str {
@@ -29,7 +29,7 @@ func NewLookup(d *Dict, key Node, t Type) (Node, error) {
 	return NewNative(n)
 }
 
-// find is the place of a key's value.
+// find returns the index of a key's value.
 func (d *Dict) find(f *Frame, key Arg) int {
 	var i int
 	var ok bool

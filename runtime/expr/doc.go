@@ -1,5 +1,6 @@
-// Package expr is the code that runs per event: one typed IR, to which front ends
-// lower, and the native back end that makes closures of it.
+// Package expr is the code that runs per event: one typed intermediate
+// representation (IR), to which front ends lower, and the native back end, which
+// compiles it to closures.
 //
 //	C text (runtime/expr/cexpr) ──────────────► Node ──Build──► Program
 //	Starlark (runtime/script/frontend) ──────────►  │
@@ -22,18 +23,19 @@
 //
 // # Front ends
 //
-// The New functions make nodes: they check types and fold constants. C's
-// operators wrap and are chosen by C's conversions; Python's are checked:
-// PyBinary, PyUnary and Compare pick them. There are no loops: a front end
-// unrolls what it can. Statements (NewBlock, NewIf, NewReturn) live in a
-// NewFunc; locals are numbered by the front end, and a called function that is
-// inlined gets numbers of its own. A local must be assigned before it is read on
-// every path: the slots keep what the last evaluation left. Integers of 64 bits are
-// signed or unsigned by type; a checked operation whose result its type cannot
-// hold sets ErrOverflow.
+// The New functions make nodes: they check types and fold constants. C's operators
+// wrap, and C's conversions select them; Python's operators are checked: PyBinary,
+// PyUnary and Compare select them. There are no loops: a front end unrolls what it
+// can. Statements (NewBlock, NewIf, NewReturn) live in a NewFunc; locals are
+// numbered by the front end, and a called function that is inlined gets numbers of
+// its own. A local must be assigned before it is read on every path, since its slot
+// still has a value from the last evaluation. Integers of 64 bits are signed or
+// unsigned by type; a checked operation whose result its type cannot hold sets
+// ErrOverflow.
 //
 // # Back ends
 //
 // They switch over the node types of node.go, and over the types of Native.Kernel;
-// Native.HostOnly says why a native has none of those. Walk, Pure and String help.
+// Native.HostOnly is the reason if a native has no such type. Walk, Pure and
+// String help.
 package expr

@@ -1,6 +1,6 @@
 package expr
 
-// NewExtreme is the least, or the greatest, of at least two signed integers.
+// NewExtreme is the smallest or the greatest of at least two signed integers.
 func NewExtreme(low bool, args ...Node) (Node, error) {
 	name := "max"
 	if low {

@@ -1,6 +1,7 @@
 package expr
 
-// Fails says how the evaluation of a node itself, not of its operands, can fail; "" if it cannot.
+// Fails says how the operation of a node itself can fail, apart from its operands; "" if it
+// cannot.
 func Fails(n Node) string {
 	switch n := n.(type) {
 	case *Binary:

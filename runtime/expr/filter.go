@@ -15,21 +15,20 @@ import (
 // This file prints predicates as tracepoint filters, which the kernel
 // evaluates before it writes the record: nothing is cheaper.
 //
-// Only predicates that the kernel evaluates to the same result are printed.
-// Its filters (kernel/trace/trace_events_filter.c) compare a field with a
-// constant after cutting the constant to the field's size, with the field's
-// own sign; so the constant must fit, and the comparison must have been one
-// of that sign. Its globs know three fast shapes, of which two are wrong for
-// a char array: a suffix is looked for at the end of the array, an infix also
-// behind the NUL.
+// Only predicates for which the kernel gives the same result are printed. The
+// kernel's filters (kernel/trace/trace_events_filter.c) cut the constant to the
+// field's size and compare with the field's sign; so the constant must fit, and
+// the comparison must have that sign. Its globs have three fast forms, of which
+// two are wrong for a char array: a suffix is searched at the end of the array,
+// an infix also after the NUL.
 
 // maxFilter is less than the page that the kernel allows.
 const maxFilter = 4000
 
-// KernelFilter splits a predicate: filter is a tracepoint filter for a part
-// of its conjunction, rest the other part, which remains to be evaluated;
-// nil if there is none. ok is false if nothing can be pushed; rest is then
-// the whole predicate.
+// KernelFilter splits a predicate: filter is a tracepoint filter for some
+// members of its conjunction, and rest has the other members, which remain to
+// be evaluated; nil if there are none. ok is false if the kernel can evaluate
+// no member; rest is then the whole predicate.
 //
 // A predicate with side effects is not split.
 func KernelFilter(n Node) (filter string, rest Node, ok bool) {
@@ -73,7 +72,7 @@ func conjuncts(n Node, list []Node) []Node {
 	return append(list, n)
 }
 
-// condition drops conversions between a condition and 0 or 1.
+// condition removes conversions between a condition and 0 or 1.
 func condition(n Node) Node {
 	for {
 		switch u := n.(type) {
@@ -83,7 +82,8 @@ func condition(n Node) Node {
 				continue
 			}
 		case *Binary:
-			// x != 0, unless x is a field: the filter wants the comparison.
+			// x != 0 becomes x, unless x is a field: a filter needs the
+			// comparison.
 			if c, ok := u.Y.(*Const); ok && u.Op == OpNe && c.Int == 0 {
 				if x, ok := u.X.(*Unary); ok && x.Op == OpToInt {
 					n = x.X
@@ -98,7 +98,7 @@ func condition(n Node) Node {
 func filterText(n Node) (string, bool) {
 	n = condition(n)
 	switch n := n.(type) {
-	case *Field: // its truth
+	case *Field: // the truth of the field
 		return filterCompare("!=", n, 0, false)
 	case *Unary:
 		if n.Op == OpNotB {
@@ -151,13 +151,13 @@ func filterRelation(n *Binary) (string, bool) {
 			}
 			return filterCompare(rel, f, c.Int, c.T.Unsigned)
 		}
-		// The comparison must have been one of the field's sign.
+		// The comparison must have the field's sign.
 		if f.F.Signed && asUnsigned || !f.F.Signed && f.F.Size == 8 && asSigned {
 			return "", false
 		}
 		return filterCompare(rel, f, c.Int, c.T.Unsigned)
 	}
-	// (field & mask) against 0, and in no other way.
+	// Only (field & mask) compared with 0.
 	b, ok := x.(*Binary)
 	if !ok || b.Op != OpAnd && b.Op != OpAndC || c.Int != 0 || n.Op != OpEq && n.Op != OpNe {
 		return "", false
@@ -209,8 +209,8 @@ func filterCompare(rel string, n *Field, k int64, unsigned bool) (string, bool) 
 	return f.Name + " " + rel + " " + strconv.FormatInt(k, 10), true
 }
 
-// filterSigned prints a signed comparison of a field that the kernel takes for unsigned. Of numbers with
-// the same sign the order is the same; the top bit tells the sign.
+// filterSigned prints a signed comparison of a field that the kernel treats as unsigned. Numbers
+// with the same sign have the same order either way; the top bit is the sign.
 func filterSigned(rel string, f *Field, k int64, unsigned bool) (string, bool) {
 	text, ok := filterCompare(rel, f, k, unsigned)
 	if !ok || unsigned && k < 0 {
@@ -230,8 +230,8 @@ func filterSigned(rel string, f *Field, k int64, unsigned bool) (string, bool) {
 	return text, true
 }
 
-// filterLow prints a comparison of a field that the kernel takes for wider than it is. Its filters have no
-// way to cut the field, but they can ask for bits: a number is equal to k if it has all bits of k and no
+// filterLow prints a comparison of a field that the kernel treats as wider than it is. A filter
+// cannot cut the field, but it can test bits: a number is equal to k if it has all bits of k and no
 // others.
 func filterLow(rel string, f *event.Field, k int64) (string, bool) {
 	const mostBits = 16
@@ -258,8 +258,8 @@ func filterLow(rel string, f *event.Field, k int64) (string, bool) {
 	return all, true
 }
 
-// filterFlag prints the comparison of a flag of the moment, 0 or 1, which the
-// record of a tracepoint tells.
+// filterFlag prints the comparison of a context member that is a flag, 0 or 1,
+// which the record of a tracepoint has in common_flags.
 func filterFlag(rel string, f event.Member, k int64) (string, bool) {
 	bit := event.FlagIRQsOff
 	if f == event.MemberNeedResched {
@@ -291,7 +291,7 @@ func filterString(n *Binary) (string, bool) {
 		return "", false
 	}
 	s := c.Str
-	// The kernel's parser has no escapes and keeps 255 bytes.
+	// The kernel's parser has no escapes and a limit of 255 bytes.
 	if s == "" || len(s) > 200 || strings.ContainsAny(s, "\"\\") {
 		return "", false
 	}
@@ -326,10 +326,10 @@ func filterString(n *Binary) (string, bool) {
 	return f.F.Name + " " + rel + " \"" + s + "\"", ok
 }
 
-// kernelGlob writes a glob for the kernel, which takes a leading ! or digit
-// for something else and spells a negated set with !. A fixed array is
-// matched right by prefix; by its general matcher only if the text ends in a
-// NUL, which comms do.
+// kernelGlob writes a glob for the kernel, for which a leading ! or digit has
+// another meaning, and a negated set begins with !. In a fixed array, the
+// kernel matches prefixes correctly, and other globs only with its general
+// matcher and if the text ends in a NUL, as a comm does.
 func kernelGlob(s string, fixed, terminated bool) (string, bool) {
 	if s[0] == '!' || s[0] >= '0' && s[0] <= '9' {
 		return "", false
@@ -358,7 +358,7 @@ func kernelGlob(s string, fixed, terminated bool) (string, bool) {
 	case !terminated:
 		return "", false
 	case m.kind == 'g':
-		// Make sure that no fast shape is taken: "*[s]h" has a set.
+		// A set, as in "*[s]h", makes the kernel use its general matcher.
 		return string(b), bytes.ContainsAny(b, "?[") || bytes.IndexByte(bytes.Trim(b, "*"), '*') >= 0
 	case len(m.pattern) == 0:
 		return "", false

@@ -4,8 +4,8 @@ import "errors"
 
 var errAsk = errors.New("the state of that fold cannot be asked for here")
 
-// Ask is the state that another fold has for a key: its numbers and texts. It fails the
-// frame if there is no such fold.
+// Ask returns the state of another fold for a key: its numbers and texts. The
+// evaluation fails if there is no such fold or key.
 func (f *Frame) Ask(of any, key Arg) (numbers []int64, texts [][]byte) {
 	if f.LookUp != nil {
 		if numbers, texts, ok := f.LookUp(of, key); ok {
@@ -16,13 +16,13 @@ func (f *Frame) Ask(of any, key Arg) (numbers []int64, texts [][]byte) {
 	return nil, nil
 }
 
-// An Asking is what a node asks for: a member of the state of another fold.
+// An Asking identifies a member of another fold's state that a node reads.
 type Asking struct {
-	Of   any // as NewAsk was told
-	Slot int // of its numbers, or of its texts
+	Of   any // the fold, as given to NewAsk
+	Slot int // index among its numbers, or its texts
 }
 
-// AsksIn are the nodes in n that ask for states.
+// AsksIn lists the nodes in n that read another fold's state.
 func AsksIn(n Node) (asks []*Native) {
 	Walk(n, func(n Node) bool {
 		if c, ok := n.(*Native); ok && c.Asking() != nil {
@@ -33,19 +33,20 @@ func AsksIn(n Node) (asks []*Native) {
 	return asks
 }
 
-// Asking is what n asks for; nil if it asks no fold.
+// Asking returns the member that n reads; nil if n reads no other fold's state.
 func (n *Native) Asking() *Asking {
 	a, _ := n.Kernel.(*Asking)
 	return a
 }
 
-// NewAsk is a member of the state that another fold has for a key: at slot of its numbers,
-// or of its texts.
+// NewAsk reads a member of another fold's state for a key: a slot of its numbers, or of
+// its texts if t is Str.
 func NewAsk(of any, slot int, t Type, key Node) (Node, error) {
 	if k := key.Type(); !k.Numeric() && k.Kind != Str {
 		return nil, errors.New("a key that is neither a number nor a text")
 	}
-	// It is neither folded nor moved: others change the state.
+	// It is an effect, so that it is neither folded nor moved: the state
+	// changes.
 	n := &Native{Name: "at", T: t, Args: []Node{key}, Kernel: &Asking{of, slot},
 		Effect: true}
 	if t.Kind == Str {

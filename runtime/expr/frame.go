@@ -7,7 +7,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// The errors of a running Program. Frame.Err holds the first.
+// Errors of a running Program. Frame.Err has the first one.
 var (
 	ErrDivide   = errors.New("division by zero")
 	ErrOverflow = errors.New("result does not fit 64 bits")
@@ -23,7 +23,7 @@ var (
 	ErrLong     = errors.New("a text of the state is longer than 4096 bytes")
 )
 
-// MaxStateText bounds a text that StoreState keeps, in bytes.
+// MaxStateText bounds a text in a fold's state, in bytes.
 const MaxStateText = 4096
 
 // A Frame is the input and the working memory of one evaluation. A consumer
@@ -41,18 +41,19 @@ type Frame struct {
 	Event *event.Event
 	// Err is the first error since Reset; the value is then meaningless.
 	Err error
-	// State is the slots of the event's key, for LoadState, LoadElem and their
-	// stores.
+	// State has the numbers of the fold's state for the event's key, for
+	// LoadState, LoadElem and their stores.
 	State []int64
-	// Texts are its text slots. A store copies into the slot's own memory.
+	// Texts has the texts of that state. A store copies to the slot's own
+	// memory.
 	Texts [][]byte
-	// Emit receives the records that a fold makes. Args are valid during
-	// the call.
+	// Emit receives the records that a fold emits. Args are valid during the
+	// call.
 	Emit func(f *Frame, id int, args []Arg)
-	// LookUp is the state that another fold has for a key; false if it is not known. nil
-	// knows none.
+	// LookUp returns the state of another fold for a key; false if there is none. May be
+	// nil.
 	LookUp func(of any, key Arg) (numbers []int64, texts [][]byte, ok bool)
-	// Out is where printf writes; nil discards.
+	// Out receives the output of printf; nil discards it.
 	Out io.Writer
 
 	ints      []int64
@@ -85,14 +86,14 @@ func (f *Frame) Fail(err error) {
 //	return f.Keep(buf)
 func (f *Frame) Scratch() []byte { return f.scratch[len(f.scratch):] }
 
-// maxKept bounds the texts that code makes for one event: a loop that doubles
-// one would take all memory.
+// maxKept bounds the texts made for one event, in bytes: a loop that doubles a
+// text would use all memory.
 const maxKept = 64 << 20
 
 // Keep takes the bytes that were appended to Scratch and returns them as a view.
 //
-// Slow path: bytes that did not fit have moved to memory of their own; the
-// scratch is replaced by a larger one, so that soon everything fits. Older
+// Slow path: bytes that did not fit were moved to separate memory by append;
+// the scratch is replaced by a larger one, so that soon everything fits. Older
 // views keep the old memory.
 func (f *Frame) Keep(b []byte) []byte {
 	if f.keptBytes += len(b); f.keptBytes > maxKept {
@@ -107,7 +108,7 @@ func (f *Frame) Keep(b []byte) []byte {
 	return b[:len(b):len(b)]
 }
 
-// grow makes room for n locals.
+// grow makes room for n local variables.
 func (f *Frame) grow(n int) {
 	for len(f.ints) < n {
 		f.ints = append(f.ints, 0)
@@ -115,8 +116,7 @@ func (f *Frame) grow(n int) {
 	}
 }
 
-// part returns the event that a node reads; nil with Err set if there is
-// none.
+// part returns a part of the event; nil with Err set if there is none.
 func (f *Frame) part(p Part) *event.Event {
 	e := f.Event
 	if p == Self {

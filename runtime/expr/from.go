@@ -2,9 +2,9 @@ package expr
 
 import "ppscript/runtime/event"
 
-// This file tells where the values of a node come from.
+// This file finds out where the values of a node come from.
 
-// FieldOf is the field whose values a node has; nil if it computes them.
+// FieldOf returns the field that a node reads unchanged; nil for other nodes.
 func FieldOf(n Node) *event.Field {
 	x, ok := Bare(n).(*Field)
 	if ok && (x.View == ViewValue || x.View == ViewBytes && x.F.Kind != event.Int) {
@@ -13,7 +13,7 @@ func FieldOf(n Node) *event.Field {
 	return nil
 }
 
-// Bare is a node without the conversions of its integers around it.
+// Bare returns a node without the integer conversions around it.
 func Bare(n Node) Node {
 	for {
 		switch x := n.(type) {
@@ -32,8 +32,9 @@ func Bare(n Node) Node {
 	}
 }
 
-// Sources are the nodes whose values a node passes on: both sides of a choice, and what a function returns or
-// keeps in a variable. A constant is none of them: it stands for a value of the others' kind.
+// Sources lists the nodes whose values a node passes on unchanged: both sides of a choice, the
+// values that a function returns, the values assigned to a variable. Constants are left out, since
+// they are values of the same kind as the others.
 func Sources(n Node) []Node {
 	from := sources{root: n}
 	from.add(n)
@@ -44,7 +45,7 @@ func Sources(n Node) []Node {
 type sources struct {
 	root      Node
 	found     []Node
-	variables map[int]bool // variables
+	variables map[int]bool // variables that were followed already
 }
 
 func (s *sources) add(n Node) {
@@ -68,7 +69,8 @@ func (s *sources) add(n Node) {
 	}
 }
 
-// returned adds what the statements of a function return; functions in them return to it.
+// returned adds the values that the statements of a function return. Returns of nested
+// functions do not count.
 func (s *sources) returned(body Node) {
 	Walk(body, func(n Node) bool {
 		switch n := n.(type) {
@@ -83,7 +85,7 @@ func (s *sources) returned(body Node) {
 	})
 }
 
-// assigned adds what is assigned to a variable.
+// assigned adds the values that are assigned to a variable.
 func (s *sources) assigned(index int) {
 	if s.variables[index] {
 		return
@@ -100,8 +102,9 @@ func (s *sources) assigned(index int) {
 	})
 }
 
-// IsAddress reports that the values of a node are addresses: those of a field, of the page around one, or so
-// many bytes before or behind one. The distance of two addresses is none, nor is a part of one.
+// IsAddress reports that the values of a node are addresses: a field with addresses, the begin of
+// the page of an address, or an address plus or minus a number of bytes. The difference of two
+// addresses is no address, nor are some bits of one.
 func IsAddress(n Node) bool {
 	if _, cut := n.(*Ext); cut {
 		return false
@@ -134,20 +137,21 @@ func IsAddress(n Node) bool {
 	return false
 }
 
-// clearsLow reports a mask that takes away low bits alone.
+// clearsLow reports that a mask clears only low bits.
 func clearsLow(n Node) bool {
 	c, ok := n.(*Const)
 	return ok && c.T.Numeric() && c.Int < 0
 }
 
-// IsStack reports that the values of a program are numbers of stacks: those of
-// an event, or what a fold emits under a name such as stack or wakeup_stack.
+// IsStack reports that the values of a program are numbers of stacks: the stack
+// of an event, or a value that a fold emits under a name such as stack or
+// wakeup_stack.
 func (p *Program) IsStack() bool {
 	f, ok := p.Node.(*Field)
 	return ok && f.View == ViewValue && f.F.Stack()
 }
 
-// ReadsStack reports that a node looks at stacks.
+// ReadsStack reports that a node reads stacks.
 func ReadsStack(n Node) bool {
 	found := false
 	Walk(n, func(x Node) bool {
@@ -159,8 +163,8 @@ func ReadsStack(n Node) bool {
 	return found
 }
 
-// NumbersOf is the type of the numbers that a node yields, with their unit. They are unsigned only where
-// one may need its 64th bit.
+// NumbersOf is the type of a node's numbers, with their unit. It is unsigned only if a number may
+// need its 64th bit.
 func NumbersOf(n Node) event.Type {
 	t := n.Type()
 	t.Unit = UnitOf(n)

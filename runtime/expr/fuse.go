@@ -8,26 +8,27 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file fuses the predicates that nearly every plan has, so that they
-// cost one call: `field OP constant`, && of two or three of them, `field &
-// mask`, `field == field`, `text == constant`, `text ~ "prefix*"`.
+// This file compiles the predicates that nearly every plan has to one closure,
+// so that they cost one call: `field OP constant`, && of two or three of them,
+// `field & mask`, `field == field`, `text == constant`, `text ~ "prefix*"`.
 //
-// All comparisons of an integer with a constant are one test: v is in
-// [lo, lo+span] modulo 2^64, or is not. All sizes and signs are one load: the
-// eight bytes that end where the field ends, so that the field is their most
-// significant part. With lo and span shifted up likewise, the bytes below
-// only count in the low bits, which span covers: neither masking nor sign
-// extension is needed, and a test is a load, a subtraction and a comparison.
+// All comparisons of an integer with a constant are one test: v is in [lo,
+// lo+span] modulo 2^64, or is not. Fields of all sizes and signs are read by
+// one load of the eight bytes that end with the field, so that the field is
+// their most significant part. lo and span are shifted up in the same way. The
+// bytes below the field only change the low bits, which span covers, so neither
+// masking nor sign extension is needed: a test is a load, a subtraction and a
+// comparison.
 
 // rangeTest is a comparison of a field with a constant.
 type rangeTest struct {
-	at       int // of the eight bytes
+	at       int // offset of the eight bytes
 	lo, span uint64
 	not      bool
 }
 
-// loadAt returns where the eight bytes that end with a field are, and how far
-// up the field is in them.
+// loadAt returns the offset of the eight bytes that end with a field, and the
+// number of bits below the field.
 func loadAt(n Node) (at int, shift uint, ok bool) {
 	fld, ok := n.(*Field)
 	if !ok || fld.View != ViewValue || fld.Part != Self {
@@ -44,7 +45,7 @@ func loadAt(n Node) (at int, shift uint, ok bool) {
 	return 0, 0, false
 }
 
-// asRange makes a rangeTest of a comparison, if it is one.
+// asRange converts a node to a rangeTest, if it is such a comparison.
 func asRange(n Node) (r rangeTest, ok bool) {
 	if u, isNot := n.(*Unary); isNot && u.Op == OpNotB {
 		r, ok = asRange(u.X)
@@ -79,9 +80,9 @@ func asRange(n Node) (r rangeTest, ok bool) {
 	return rangeTest{at, lo << shift, (hi-lo)<<shift | (1<<shift - 1), b.Op == OpNe}, true
 }
 
-// bounds is the range of v for which v OP k, or with left unset k OP v,
-// holds. OpNe gives the range where it does not. ok is false if the range is
-// empty.
+// bounds is the range of v for which v OP k is true, or k OP v if left is not
+// set. For OpNe it is the range for which it is false. ok is false if the range
+// is empty.
 func bounds(op Op, k uint64, left bool) (lo, hi uint64, ok bool) {
 	least, most := uint64(0), uint64(math.MaxUint64)
 	if op == OpLtS || op == OpLeS {
@@ -102,9 +103,8 @@ func bounds(op Op, k uint64, left bool) (lo, hi uint64, ok bool) {
 	return k, most, true
 }
 
-// clip cuts a range to the values that a field narrower than 64 bits can
-// have. ok is false if nothing is left, or if the comparison is of the
-// other sign.
+// clip cuts a range to the values that a field narrower than 64 bits can have.
+// ok is false if nothing is left, or if the comparison has the other sign.
 func clip(f *event.Field, op Op, lo, hi uint64) (uint64, uint64, bool) {
 	bits := uint(f.Size * 8)
 	least, most := int64(0), int64(1)<<bits-1
@@ -121,8 +121,8 @@ func clip(f *event.Field, op Op, lo, hi uint64) (uint64, uint64, bool) {
 	return uint64(a), uint64(b), a <= b
 }
 
-// fuseCompare compiles a comparison in one closure; nil if it has no common
-// shape.
+// fuseCompare compiles a comparison to one closure; nil if it has no common
+// form.
 func fuseCompare(n *Binary) boolFn {
 	if r, ok := asRange(n); ok {
 		return fuseRange(r)
@@ -152,7 +152,7 @@ func fuseRange(r rangeTest) boolFn {
 	}
 }
 
-// fuseMask is field & mask, tested for 0.
+// fuseMask compiles the test of field & mask for 0.
 func fuseMask(n *Binary) boolFn {
 	c, ok := n.Y.(*Const)
 	and, isBinary := n.X.(*Binary)
@@ -203,9 +203,9 @@ func fuseConst(op Op, x intFn, k int64) boolFn {
 	return func(f *Frame) bool { return (uint64(x(f))-lo <= span) != not }
 }
 
-// fuseAnd compiles && of two or three comparisons of fields with constants.
-// The record's length is checked once: that of the second comparison matters
-// even if the first fails, but such a record is broken anyway.
+// fuseAnd compiles && of two or three comparisons of fields with constants. The
+// record's length is checked once for all of them. So a short record is an
+// error even if the first comparison alone would be false.
 func fuseAnd(n *Binary) boolFn {
 	b, ok := asRange(n.Y)
 	if !ok {
@@ -249,9 +249,9 @@ func fuseAnd3(a, b, c rangeTest) boolFn {
 	}
 }
 
-// fuseText compares a text at a fixed place with a constant, without looking
-// for its NUL: it is equal if the constant's bytes are there and a NUL, or
-// the field's end, follows; a prefix needs no more than the bytes.
+// fuseText compares a text at a fixed place with a constant, without searching
+// its NUL: it is equal if the constant's bytes are there, followed by a NUL or
+// the field's end. For a prefix the bytes suffice.
 func fuseText(n *Binary) boolFn {
 	fld, ok := n.X.(*Field)
 	c, isConst := n.Y.(*Const)

@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/text/glob"
 )
 
-// matcher is a glob that is known when the plan is built.
+// matcher is a constant glob, with the fast form to match it.
 type matcher struct {
 	kind    byte // 'e' equal, 'p' prefix, 's' suffix, 'c' contains, 'g' glob
 	pattern []byte

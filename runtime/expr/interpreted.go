@@ -2,15 +2,15 @@ package expr
 
 import "ppscript/runtime/event"
 
-// interpreterHere is the HostOnly of functions that stay interpreted.
+// interpreterHere is the HostOnly reason of functions that stay interpreted.
 const interpreterHere = "it stays interpreted"
 
-// Interpreted makes a Program of a function that cannot be compiled. It
-// delivers want: integers for Int, which TInt or TUint is, doubles for Float, texts for Str, whatever the
-// function returns for Any. A value of another kind, and one that would have to be cut, sets Frame.Err.
+// Interpreted makes a Program of a function that cannot be compiled. want is the type of its
+// results: Int (TInt or TUint), Float, Str, or Any for all kinds of values. A result of another
+// kind, or one that does not fit, sets Frame.Err.
 //
-// The function runs in the caller's goroutine, so such a Program must not be
-// shared by several.
+// The interpreter's state is not shared: only one goroutine may use such a
+// Program.
 func Interpreted(call func(*event.Event) (event.Value, error), want Type) *Program {
 	value := func(f *Frame) event.Value {
 		v, err := call(f.Event)
@@ -74,7 +74,8 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Type) *Progr
 }
 
 // InterpretedStep makes a Program of a fold's step function that cannot be
-// compiled. call works on the frame's event and state, and fails the frame.
+// compiled. call reads the frame's event, changes its state, and reports an
+// error by Frame.Fail.
 func InterpretedStep(call func(f *Frame)) *Program {
 	return Build(&Native{Name: "interpreted", Traits: Interprets, T: TInt, Effect: true,
 		HostOnly: interpreterHere,
@@ -93,7 +94,7 @@ func (p *Program) IsInterpreted() bool {
 	return HasNative(p.Node, Interprets)
 }
 
-// All is the conjunction of predicates, evaluated in order until one fails.
+// All is the conjunction of predicates, evaluated in order until one is false.
 func All(ps []*Program) *Program {
 	if len(ps) == 1 {
 		return ps[0]

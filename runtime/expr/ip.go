@@ -2,8 +2,8 @@ package expr
 
 import "net/netip"
 
-// IPAddress appends an IP address as people write it; ok is false unless it has 4 bytes or 16. An
-// IPv4 address that stands in an IPv6 one is written as an IPv4 address.
+// IPAddress appends the text of an IP address; ok is false unless it has 4 or 16 bytes. An IPv6
+// address that maps an IPv4 one is written as the IPv4 address.
 func IPAddress(dst, bytes []byte) (text []byte, ok bool) {
 	a, ok := netip.AddrFromSlice(bytes)
 	if !ok {
@@ -12,7 +12,7 @@ func IPAddress(dst, bytes []byte) (text []byte, ok bool) {
 	return a.Unmap().AppendTo(dst), true
 }
 
-// NewIPAddress is the text of an address that an event has as an array of bytes.
+// NewIPAddress is the text of an IP address in an array of bytes.
 func NewIPAddress(bytes Node) (Node, error) {
 	return NewNative(Native{Name: "ip_address", T: TStr, Args: []Node{bytes}, HostOnly: TextsHere,
 		Str: func(f *Frame, args []Arg) []byte {

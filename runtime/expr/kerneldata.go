@@ -9,23 +9,25 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file makes reads of types: e.file.f_path.dentry is the address in a
-// field, plus the place of f_path in struct file, plus that of dentry in
-// struct path, read. Both front ends walk with it; nothing is read before
-// somebody asks for a number or a text.
+// This file makes reads of the kernel's memory from paths like
+// e.file.f_path.dentry: the address in the field file, plus the offset of
+// f_path in struct file, plus the offset of dentry in struct path, is the
+// address to read. Both front ends use it. A read is made only when the number
+// or text at the end of a path is needed.
 
-// A KernelData is something in the kernel's memory, of a type: where it lies, or
-// the pointer itself.
+// A KernelData is a typed place in the kernel's memory, or the value of a
+// pointer to such a place.
 type KernelData struct {
 	Type kerneltype.Type
-	// Path is how the script wrote it: the field's name.
+	// Path is the text of the expression in the script, for messages and the
+	// field's name.
 	Path string
 
 	k    *Kernel
 	base Node // an address, or the value
 	off  int
-	lies bool // it lies at base + off; else base is its value
-	// bits is how many bits a bit field has, shift bits above base + off.
+	lies bool // it is in memory at base + off; else base is its value
+	// bits is the width of a bit field, which is shift bits above base + off.
 	bits, shift int
 }
 
@@ -60,7 +62,7 @@ func (d *KernelData) walk(names ...string) (*KernelData, error) {
 	return d, nil
 }
 
-// Argument is an argument with which the kernel calls the tracepoint of an event.
+// Argument is an argument of the kernel's call of the event's tracepoint.
 func (k *Kernel) Argument(s *event.Schema, name string) (*KernelData, error) {
 	if s == nil {
 		return nil, diag.Errorf(diag.Run, "argument", name, "the event is not known here").
@@ -84,9 +86,10 @@ func (k *Kernel) Argument(s *event.Schema, name string) (*KernelData, error) {
 		diag.DidYouMean(name, names)).WithHint("it has %s", strings.Join(names, ", "))
 }
 
-// PerCPU is a variable of the kernel that each CPU has: that of a CPU, or of the
-// running one if cpu is nil. Its address is found from the run queue of the running
-// task, which is such a variable too: the types tell how far they are apart.
+// PerCPU is a per-CPU variable of the kernel, of a CPU or, if cpu is nil, of the
+// running CPU. Its address is computed from the address of the running task's run
+// queue, which is a per-CPU variable too, and from the distance of both in the
+// types.
 func (k *Kernel) PerCPU(name string, cpu Node) (*KernelData, error) {
 	t, at, err := k.Types.PerCPU(name)
 	if err != nil {
@@ -119,8 +122,8 @@ func (k *Kernel) PerCPU(name string, cpu Node) (*KernelData, error) {
 	return &KernelData{Type: t, Path: path, k: k, base: base, off: at - queue, lies: true}, nil
 }
 
-// Cast reads an address as a pointer to a type, which is written as in C: with its
-// star or without.
+// Cast makes an address a pointer to a type, whose name is as in C, with or
+// without the star.
 func (k *Kernel) Cast(addr Node, decl, path string) (*KernelData, error) {
 	t, err := k.Types.Named(decl)
 	if err != nil {
@@ -132,7 +135,7 @@ func (k *Kernel) Cast(addr Node, decl, path string) (*KernelData, error) {
 	return &KernelData{Type: t, Path: path, k: k, base: Retype(addr, true)}, nil
 }
 
-// Container is the structure that a pointer points into, to its member: C's
+// Container is the structure around a member that a pointer points to: C's
 // container_of.
 func (k *Kernel) Container(addr Node, decl, member, path string) (*KernelData, error) {
 	d, err := k.Cast(addr, decl, path)
@@ -149,8 +152,8 @@ func (k *Kernel) Container(addr Node, decl, member, path string) (*KernelData, e
 	return d, nil
 }
 
-// Pointers reports that d is a pointer, or has members itself: something to go on
-// from.
+// Pointers reports that d is a pointer or a structure, so that a path can
+// continue.
 func (d *KernelData) Pointers() bool {
 	k := d.Type.Kind()
 	return k == kerneltype.Pointer || k == kerneltype.Struct || k == kerneltype.Array
@@ -165,7 +168,7 @@ func (d *KernelData) Member(name string) (*KernelData, error) {
 			return nil, err
 		}
 	}
-	if from.Type.Kind() == kerneltype.Array { // of its first element, as in C
+	if from.Type.Kind() == kerneltype.Array { // of the first element, as in C
 		var err error
 		if from, err = from.Index(NewInt(0)); err != nil {
 			return nil, err
@@ -181,7 +184,7 @@ func (d *KernelData) Member(name string) (*KernelData, error) {
 	return &c, nil
 }
 
-// Deref is what a pointer points to.
+// Deref is the place that a pointer points to.
 func (d *KernelData) Deref() (*KernelData, error) {
 	if d.Type.Kind() != kerneltype.Pointer {
 		return nil, fmt.Errorf("%s is a %s, want a pointer", d.Path, d.Type)
@@ -193,7 +196,7 @@ func (d *KernelData) Deref() (*KernelData, error) {
 	return &KernelData{Type: d.Type.Elem(), Path: d.Path, k: d.k, base: p, lies: true}, nil
 }
 
-// Index is an element of an array, or of what a pointer points to.
+// Index is an element of an array, or of the array that a pointer points to.
 func (d *KernelData) Index(i Node) (*KernelData, error) {
 	elem := d.Type.Elem()
 	size := elem.Size()
@@ -226,7 +229,7 @@ func (d *KernelData) Index(i Node) (*KernelData, error) {
 	return &c, err
 }
 
-// Address is where d lies, as a number of the event.
+// Address returns the address of d, as a number of the event.
 func (d *KernelData) Address() (Node, error) {
 	if !d.lies || d.bits > 0 {
 		return nil, fmt.Errorf("%s has no address", d.Path)
@@ -239,7 +242,7 @@ func (d *KernelData) Address() (Node, error) {
 		Unit: event.AddressU, Size: 8})
 }
 
-// address is where d lies.
+// address returns the address of d.
 func (d *KernelData) address() (Node, error) {
 	if d.off == 0 {
 		return d.base, nil
@@ -247,7 +250,7 @@ func (d *KernelData) address() (Node, error) {
 	return NewBinary(OpAdd, d.base, NewInt(int64(d.off)))
 }
 
-// value is d as a number, without the field around the read.
+// value returns d as a number, without the field that stands for the read.
 func (d *KernelData) value() (Node, error) {
 	if !d.lies {
 		return d.base, nil
@@ -257,7 +260,7 @@ func (d *KernelData) value() (Node, error) {
 		return nil, err
 	}
 	addr = Retype(addr, true)
-	if d.Type.Kind() == kerneltype.Array { // as in C, where it begins
+	if d.Type.Kind() == kerneltype.Array { // the address of its begin, as in C
 		return addr, nil
 	}
 	if d.bits == 0 {
@@ -281,7 +284,7 @@ func (d *KernelData) value() (Node, error) {
 	return NewBinary(op, Retype(n, !d.Type.Signed()), NewInt(int64(64-d.bits)))
 }
 
-// Node is the number or text that d is, as a field of the event.
+// Node reads the number or text d; the read becomes a field of the event.
 func (d *KernelData) Node() (Node, error) {
 	if d.Type.Text() {
 		return d.Text()
@@ -308,7 +311,7 @@ func (d *KernelData) Node() (Node, error) {
 	return d.k.field(n, f)
 }
 
-// Text is the text that d is or points to.
+// Text reads the text d, or the text that d points to.
 func (d *KernelData) Text() (Node, error) {
 	f := event.Field{Name: d.Path, Type: d.Type.String(), Kind: event.Str}
 	read := &KernelText{Size: kernelTextLimit, Cut: true}
@@ -323,14 +326,14 @@ func (d *KernelData) Text() (Node, error) {
 	return d.k.field(read, f)
 }
 
-// TextAt is the text at any address of the kernel.
+// TextAt reads the text at any address of the kernel.
 func (k *Kernel) TextAt(addr Node, path string) (Node, error) {
 	return k.field(&KernelText{Retype(addr, true), kernelTextLimit, true},
 		event.Field{Name: path, Type: "char *", Kind: event.Str, Size: kernelTextLimit})
 }
 
-// CommandLine is the arguments with which the program of the running process was started,
-// with blanks between them.
+// CommandLine is the command line of the running process, with blanks between the
+// arguments.
 func (k *Kernel) CommandLine() (Node, error) {
 	task, err := k.Task()
 	if err != nil {
@@ -353,7 +356,7 @@ func (k *Kernel) CommandLine() (Node, error) {
 	return k.field(read, f)
 }
 
-// readsKernel reports that n is more than numbers of the event.
+// readsKernel reports that n reads the kernel's memory.
 func readsKernel(n Node) bool {
 	found := false
 	Walk(n, func(n Node) bool {

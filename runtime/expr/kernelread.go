@@ -10,15 +10,15 @@ import (
 	"ppscript/runtime/system/kerneltype"
 )
 
-// This file is the reads of the kernel's memory: the nodes, and the field that
-// stands for one of them.
+// This file has the nodes that read the kernel's memory, and the fields that
+// stand for them.
 //
-// Only a program in the kernel can read, at the moment of the event. So a read
-// is a field of the event, as its other context members are: a program that
-// does the plan's work reads it where an expression asks for it, one that
-// sends the event along reads it first and sends it. Code that evaluates the
-// expression in ppscript finds the value in the sample. What such a field
-// reads, and of which address, is Field.F.Read.
+// Only a program in the kernel can read this memory when the event happens. So
+// a read is a field of the event, like other context members. A program that
+// does the plan's work reads it during the evaluation. A program that sends
+// events reads it first and sends the value; code that evaluates the expression
+// in ppscript finds the value in the sample. Field.F.Read is the node of the
+// read.
 
 type (
 	// KernelInt reads Size bytes of the kernel's memory as an integer. A bad
@@ -30,24 +30,24 @@ type (
 	}
 
 	// KernelText reads the text at an address of the kernel: up to its NUL, and at
-	// most Size bytes. Cut says that a longer one ends in dots; otherwise it
-	// fills its array.
+	// most Size bytes. Cut says that a longer text is cut and ends in dots;
+	// otherwise it is an array that the text may fill.
 	KernelText struct {
 		Addr Node
 		Size int
 		Cut  bool
 	}
 
-	// ProcessArea is the memory of the running process from one address to another, at
-	// most Size bytes of it, as a text: blanks stand for the NULs inside. A longer one
-	// ends in dots.
+	// ProcessArea is a text from the memory of the running process between two
+	// addresses, with at most Size bytes. NULs inside become blanks. A longer area is
+	// cut and ends in dots.
 	ProcessArea struct {
 		From, To Node
 		Size     int
 	}
 
-	// TraceArg is an argument with which the kernel calls the event's tracepoint:
-	// that of Index, cut to Size bytes.
+	// TraceArg is the argument Index of the kernel's call of the event's
+	// tracepoint, cut to Size bytes.
 	TraceArg struct {
 		Index, Size int
 		Signed      bool
@@ -56,12 +56,13 @@ type (
 	// TaskAddr is the address of the running task's task_struct.
 	TaskAddr struct{}
 
-	// CPUDistance is how far the variables of a CPU lie from those of the running
-	// one, in bytes. A number that no CPU has is an error of the evaluation.
+	// CPUDistance is the distance in bytes from the per-CPU variables of the
+	// running CPU to the ones of another CPU. An unknown CPU is an error of the
+	// evaluation.
 	CPUDistance struct{ CPU Node }
 )
 
-// kernelTextLimit bounds the texts that pointers lead to, in bytes.
+// kernelTextLimit bounds texts that are read through pointers, in bytes.
 const kernelTextLimit = 127
 
 func (n *KernelInt) Type() Type  { return Type{Kind: Int, Unsigned: !n.Signed} }
@@ -87,20 +88,19 @@ func (n *TaskAddr) String() string    { return "task" }
 func (n *CPUDistance) String() string { return fmt.Sprintf("distance[%s]", n.CPU) }
 func (n *TraceArg) String() string    { return fmt.Sprintf("argument%d.%d", n.Index, n.Size) }
 
-// ReadOf is what a field reads of the kernel's memory; nil if it is no such field.
+// ReadOf returns the read that a field stands for; nil for other fields.
 func ReadOf(f *event.Field) Node {
 	n, _ := f.Read.(Node)
 	return n
 }
 
-// A Kernel is the memory of the running kernel as expressions know it: its types,
-// and the fields that stand for reads. Its methods may be called from several
-// goroutines.
+// A Kernel has the types of the running kernel, and the fields that stand for
+// reads of its memory. Its methods may be called from several goroutines.
 type Kernel struct {
 	Types *kerneltype.Types
 
 	mu     sync.Mutex
-	fields map[string]*event.Field // by what they read
+	fields map[string]*event.Field // by the text of the read
 }
 
 // NewKernel makes a Kernel of types.
@@ -108,11 +108,11 @@ func NewKernel(types *kerneltype.Types) *Kernel {
 	return &Kernel{Types: types, fields: map[string]*event.Field{}}
 }
 
-// mostReads bounds the numbers of sample members.
+// mostReads bounds the sample members for reads.
 const mostReads = 1 << 12
 
-// field is the field that stands for a read, of the part of the event that the
-// read's own fields are of. One read is one field, however often it is written.
+// field returns the field that stands for a read, in the part of the event
+// whose fields the read uses. Equal reads share one field.
 func (k *Kernel) field(read Node, f event.Field) (Node, error) {
 	part, err := readOfPart(read)
 	if err != nil {
@@ -146,7 +146,8 @@ var (
 	errReads  = errors.New("got an address computed from two events")
 )
 
-// readOfPart finds the event at whose moment an address is read.
+// readOfPart finds the part of the event whose fields a read uses. The memory
+// is read when the event of that part happens.
 func readOfPart(read Node) (part Part, err error) {
 	seen := false
 	Walk(read, func(n Node) bool {
@@ -168,8 +169,9 @@ func readOfPart(read Node) (part Part, err error) {
 	return part, err
 }
 
-// Reads lists what the fields of n read of the kernel's memory at the moment of
-// the event itself, and what those need to be read first.
+// Reads lists the reads of the kernel's memory for fields in n that happen with
+// the event itself, not with the start of a pair, and the reads that these
+// depend on.
 func Reads(n Node) []Node {
 	var list []Node
 	Walk(n, func(n Node) bool {
@@ -182,7 +184,7 @@ func Reads(n Node) []Node {
 	return list
 }
 
-// readText finds a text that a program read in the sample that it sent.
+// readText finds in the sample the text that a program read and sent.
 func readText(n *Field) strFn {
 	fld, part := n.F, n.Part
 	return func(f *Frame) []byte {

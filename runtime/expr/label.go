@@ -1,7 +1,7 @@
 package expr
 
-// LabelOf is what the event that is a part of a span is called, where it may be one of
-// several: that of its stream.
+// LabelOf reads the label of the stream of a span's part, if that part may be one of
+// several events.
 func LabelOf(p Part) Node {
 	return &Native{Name: "event of " + p.Name(), T: TStr, HostOnly: NamesHere,
 		Str: func(f *Frame, _ []Arg) []byte {
@@ -13,5 +13,5 @@ func LabelOf(p Part) Node {
 		}}
 }
 
-// Ends reports that a field is of the end of a pair.
+// Ends reports that a field belongs to the end of a pair.
 func (n *Field) Ends() bool { return n.Part&partMask == End }

@@ -6,11 +6,11 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file reads fields. Place, size and sign are settled when the closure
-// is made. Every load checks the record's length: records come from files and
-// networks too.
+// This file compiles reads of fields. Place, size and sign are decided when the
+// closure is made. Every load checks the record's length: records come from
+// files and networks too.
 
-// short is the result of a load from a record that ends too early.
+// short reports a load from a record that is too short.
 func (f *Frame) short() int64 {
 	f.Fail(ErrShort)
 	return 0
@@ -172,7 +172,7 @@ func fieldStr(n *Field) strFn {
 				f.Fail(ErrMissing)
 				return nil
 			}
-			return fld.Text(e) // a program may have read it
+			return fld.Text(e) // a program of the kernel may have read it
 		}
 	case fld.Place == event.InMember && fld.Member.OfCgroup():
 		return func(f *Frame) []byte {
@@ -227,7 +227,8 @@ func fieldStr(n *Field) strFn {
 // locateField finds the bytes of a field in the record.
 func locateField(n *Field) strFn {
 	fld, part := n.F, n.Part
-	// A trailing flexible array has no size of its own: it is the rest.
+	// A flexible array at the end has no size of its own: it is the rest of the
+	// record.
 	rest := fld.Place == event.InRaw && fld.Size == 0
 	if part == Self && fld.Place == event.DataLoc && fld.Offset >= 0 {
 		off := fld.Offset

@@ -6,13 +6,13 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file reads the record's memory through addresses. An address is a
-// number outside of what kernels use, recordBase, plus the part of the event,
-// plus the offset: arithmetic works as on a pointer, and an address that was
-// not derived from the event, or left it, sets Frame.Err instead of reading
-// anything.
+// This file reads the record's memory through addresses. A symbolic address is
+// recordBase, a number that no kernel uses as an address, plus the part of the
+// event, plus the offset in the record. Pointer arithmetic works on it. An
+// address that was not derived from the event, or is outside of it, sets
+// Frame.Err and reads nothing.
 
-// record returns the record memory from an address on.
+// record returns the memory of the record from an address to its end.
 func (f *Frame) record(addr int64) []byte {
 	rel := uint64(addr) - recordBase
 	p, off := rel>>partShift, rel&(1<<partShift-1)
@@ -70,7 +70,7 @@ func memBytes(n *MemBytes) strFn {
 // the value of a Program whose expression is a pointer, &REC->saddr.
 func (f *Frame) Memory(addr int64) []byte { return f.record(addr) }
 
-// IntoRecord reports that an address is computed from that of the record.
+// IntoRecord reports that an address is computed from the record's address.
 func IntoRecord(n Node) bool {
 	found := false
 	Walk(n, func(n Node) bool {

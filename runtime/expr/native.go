@@ -8,9 +8,9 @@ import "ppscript/runtime/event"
 // Closures, not a register machine: BenchmarkPredicate has both. For two
 // comparisons of fields with constants it shows 3 ns for each event against 10
 // or more, for one 3.4 against 5.7 or more (AMD EPYC, amd64). The machine
-// decodes an instruction for each operation and passes values through memory;
-// a closure has its constants at hand, and the common predicates are fused
-// into one (fuse.go). For long arithmetic both are bound by indirect jumps.
+// decodes an instruction for each operation and passes values through memory; a
+// closure has its constants inside, and the common predicates are fused into
+// one closure (fuse.go). For long arithmetic, indirect jumps dominate in both.
 
 type (
 	intFn   func(*Frame) int64
@@ -86,7 +86,7 @@ func genBlock(list []Node) stmtFn {
 		a, b := genStmt(list[0]), genStmt(list[1])
 		return func(f *Frame) bool { return a(f) || b(f) }
 	}
-	// A tree of calls with known targets beats a loop over the list.
+	// A tree of calls with known targets is faster than a loop over the list.
 	half := len(list) / 2
 	a, b := genBlock(list[:half]), genBlock(list[half:])
 	if half == 1 {
@@ -123,7 +123,8 @@ func genStore(n *StoreState) stmtFn {
 	return func(f *Frame) bool {
 		v := x(f)
 		if slot < len(f.State) {
-			// A failed evaluation leaves the state as it was from here on.
+			// After an error, the rest of the evaluation does not change the
+			// state.
 			if f.Err == nil {
 				f.State[slot] = v
 			}
@@ -203,7 +204,8 @@ func genEmit(n *Emit) stmtFn {
 	}
 }
 
-// genArgs evaluates arguments onto Frame.args. The caller takes them off.
+// genArgs pushes the values of arguments onto Frame.args. The caller removes
+// them.
 func genArgs(args []Node) func(*Frame) {
 	fns := make([]func(*Frame) Arg, len(args))
 	for i, a := range args {
@@ -211,7 +213,8 @@ func genArgs(args []Node) func(*Frame) {
 	}
 	return func(f *Frame) {
 		for _, fn := range fns {
-			// An argument may itself use f.args above, and give it back.
+			// An argument may use the free part of f.args itself, and restores
+			// it.
 			v := fn(f)
 			f.args = append(f.args, v)
 		}
@@ -285,8 +288,8 @@ func quantityValue(n *Quantity) func(*Frame) event.Value {
 	return func(f *Frame) event.Value { return event.IntOf(x(f)) }
 }
 
-// fieldValueOf keeps the kind and unit of the field: a duration stays one, an
-// array is a list.
+// fieldValueOf reads a field as a Value with its kind and unit: a duration
+// stays a duration, an array becomes a list.
 func fieldValueOf(n *Field) func(*Frame) event.Value {
 	fld, part := n.F, n.Part
 	switch {

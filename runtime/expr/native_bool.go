@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/text/glob"
 )
 
-// genBool compiles a node of any kind but Void and Tuple: its truth.
+// genBool compiles the truth of a node of any kind except Void and Tuple.
 func genBool(n Node) boolFn {
 	switch n.Type().Kind {
 	case Int:
@@ -85,7 +85,7 @@ func genBool(n Node) boolFn {
 	panic("BUG: no bool code for " + n.String())
 }
 
-// genCompareZero is the truth of an integer.
+// genCompareZero compiles the truth of an integer.
 func genCompareZero(n Node) boolFn {
 	return fuseCompare(&Binary{OpNe, TBool, n, &Const{T: TInt}})
 }
@@ -130,8 +130,8 @@ func genCompare(op Op, x, y intFn) boolFn {
 	return func(f *Frame) bool { return uint64(x(f)) <= uint64(y(f)) }
 }
 
-// genCompareMixed compares a signed with an unsigned value: they can only be
-// equal, or the signed one be greater, if it is not negative.
+// genCompareMixed compares a signed with an unsigned value. A negative value is
+// less than every unsigned one.
 func genCompareMixed(op Op, x, y intFn) boolFn {
 	return func(f *Frame) bool {
 		a := x(f)

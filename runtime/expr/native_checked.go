@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// This file is Python's integer arithmetic within 64 bits. A value is read
-// with the sign of its own node's type and the result must fit the type of
-// the operation's node, or Frame.Err is set.
+// This file compiles Python's integer arithmetic within 64 bits. An operand has
+// the sign of its own node's type. The result must fit the type of the
+// operation's node, else Frame.Err is set.
 //
-// The general way goes through 128 bits (wide); both sides signed, the usual
-// case, has code of its own.
+// The general case computes with 128 bits (wide); the usual case, both sides
+// signed, has code of its own.
 
 // wide is a 128-bit two's complement integer.
 type wide struct {
@@ -25,7 +25,7 @@ func widen(v int64, unsigned bool) wide {
 	return wide{v >> 63, uint64(v)}
 }
 
-// narrow gives the value as 64 bits, or fails.
+// narrow returns the value in 64 bits, or sets Frame.Err.
 func (w wide) narrow(f *Frame, unsigned bool) int64 {
 	if unsigned && w.hi != 0 || !unsigned && w.hi != int64(w.lo)>>63 {
 		f.Fail(ErrOverflow)
@@ -46,7 +46,8 @@ func (w wide) neg() wide {
 	return wide{int64(hi), lo}
 }
 
-// abs is the magnitude of a value widened from 64 bits, which fits 64 bits.
+// abs is the magnitude of a value that was widened from 64 bits; it fits in 64
+// bits.
 func (w wide) abs() (m uint64, negative bool) {
 	if w.hi < 0 {
 		return -w.lo, true
@@ -129,7 +130,8 @@ func genChecked(n *Binary) intFn {
 	}
 }
 
-// genCheckedConst is x OP k for k >= 0 where that is much cheaper.
+// genCheckedConst compiles x OP k for k >= 0 if that is much cheaper than the
+// general case; else nil.
 func genCheckedConst(op Op, x intFn, xu, tu bool, k int64) intFn {
 	switch {
 	case op == OpAndC:
@@ -139,7 +141,7 @@ func genCheckedConst(op Op, x intFn, xu, tu bool, k int64) intFn {
 	case op == OpShrC && k < 64:
 		return func(f *Frame) int64 { return x(f) >> (uint64(k) & 63) }
 	case op == OpFloorDiv && k > 0 && xu:
-		if tu || k > 1 { // fits either way
+		if tu || k > 1 { // fits with either sign
 			return func(f *Frame) int64 { return int64(uint64(x(f)) / uint64(k)) }
 		}
 	case op == OpFloorMod && k > 0 && xu:

@@ -183,7 +183,7 @@ func genUnaryInt(n *Unary) intFn {
 			return -v
 		}
 	case OpNotC, OpSigned, OpUnsigned:
-		// ~x is -x-1, which no unsigned x above 1<<63 has room for.
+		// ~x is -x-1, which does not fit for an unsigned x above 1<<63.
 		flip := int64(0)
 		if n.Op == OpNotC {
 			flip = -1
@@ -266,7 +266,7 @@ func genDivide(op Op, x, y intFn) intFn {
 	}
 }
 
-// genIntConst is x OP k; nil if there is nothing to gain.
+// genIntConst compiles x OP k; nil if that is not faster.
 func genIntConst(op Op, x intFn, k int64) intFn {
 	u := uint64(k)
 	switch op {
@@ -280,7 +280,7 @@ func genIntConst(op Op, x intFn, k int64) intFn {
 		return func(f *Frame) int64 { return x(f) & k }
 	case OpOr:
 		if k == 0 {
-			return x // retype makes these
+			return x // made by Retype
 		}
 		return func(f *Frame) int64 { return x(f) | k }
 	case OpXor:

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// Bytes is the bytes of a string, which must not be written.
+// Bytes returns the bytes of a string without a copy; they must not be written.
 func Bytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 func floatBits(v float64) int64 { return int64(math.Float64bits(v)) }
@@ -117,7 +117,7 @@ func genSlice(n *Slice) strFn {
 	}
 }
 
-// strAt is a byte of a text; the NUL behind it can be read too, as in C.
+// strAt is a byte of a text; the NUL after it can be read too, as in C.
 func strAt(n *StrAt) intFn {
 	x, i, signed := genStr(n.X), genInt(n.I), n.Signed
 	return func(f *Frame) int64 {

@@ -10,8 +10,8 @@ type Node interface {
 	String() string
 }
 
-// Part says which event of a Frame a node reads. A pair's start or end may be
-// a pair itself: then two bits say each step, the lowest first.
+// Part says which event of a Frame a node reads. A pair's start or end may be a
+// pair itself: each step takes two bits, the first step in the lowest.
 type Part uint8
 
 const (
@@ -19,12 +19,12 @@ const (
 	Start             // Frame.Event.Derived.Start
 	End               // Frame.Event.Derived.End
 
-	partBits = 2 // of a step
+	partBits = 2 // bits of a step
 	partMask = 1<<partBits - 1
 )
 
-// within names the part p of an event, seen from the pair in which the event
-// is the part outer.
+// within returns the part p of an event as a part of the pair in which the
+// event is the part outer.
 func (p Part) within(outer Part) Part {
 	for step := outer; step != Self; step >>= partBits {
 		p <<= partBits
@@ -32,7 +32,7 @@ func (p Part) within(outer Part) Part {
 	return p | outer
 }
 
-// From is p as its own part first sees it; false if p is not inside first.
+// From returns p relative to the part first; false if p is not inside first.
 func (p Part) From(first Part) (Part, bool) {
 	for ; first != Self; first >>= partBits {
 		if p&partMask != first&partMask {
@@ -43,8 +43,8 @@ func (p Part) From(first Part) (Part, bool) {
 	return p, true
 }
 
-// Past reports that a part is, or is inside, the start of a pair: at its end the event of
-// that is over, while all other parts belong to the event of the end itself.
+// Past reports that a part is, or is inside, the start of a pair. When the pair ends, the
+// event of such a part is over; all other parts are the event of the end itself.
 func (p Part) Past() bool {
 	for ; p != Self; p >>= partBits {
 		if p&partMask == Start {
@@ -61,12 +61,12 @@ const (
 	// ViewValue is the field itself: Int for numbers, Str for text without
 	// its NUL, Str of all bytes for arrays, bitmasks and anything else.
 	ViewValue View = iota
-	// ViewBytes is all bytes as Str, also of a text or a number.
+	// ViewBytes is all bytes as Str, also for a text or a number.
 	ViewBytes
-	// ViewOffset is where in the record the data of the field begins, as
-	// Int; it differs from Field.Offset for __data_loc and __rel_loc.
+	// ViewOffset is the offset of the field's data in the record, as Int; it
+	// differs from Field.Offset for __data_loc and __rel_loc.
 	ViewOffset
-	// ViewLen is how many bytes of data there are, as Int.
+	// ViewLen is the number of bytes of data, as Int.
 	ViewLen
 )
 
@@ -87,8 +87,8 @@ type (
 		View View
 	}
 
-	// Mem reads Size bytes of a record as an integer. Addr is made of
-	// RecordAddr and an offset; anything else sets Frame.Err.
+	// Mem reads Size bytes of a record as an integer. Addr is RecordAddr plus
+	// an offset; any other address sets Frame.Err.
 	Mem struct {
 		Addr   Node
 		Size   int
@@ -101,7 +101,7 @@ type (
 	// MemBytes is Len bytes at an address of a record.
 	MemBytes struct{ Addr, Len Node }
 
-	// StrAt is byte I of a text, its NUL included.
+	// StrAt is byte I of a text; its NUL can be read too.
 	StrAt struct {
 		X, I   Node
 		Signed bool
@@ -126,8 +126,8 @@ type (
 		X, Y Node
 	}
 
-	// Ext cuts an integer to Bits (8, 16, 32) and extends it again, as a C
-	// conversion to a narrower type does.
+	// Ext cuts an integer to Bits (8, 16, 32) and extends it again, like a C
+	// conversion to a narrower type.
 	Ext struct {
 		X        Node
 		Bits     int
@@ -137,7 +137,8 @@ type (
 	// Cond is Test ? Then : Else.
 	Cond struct{ Test, Then, Else Node }
 
-	// Local reads a local variable, Set assigns one and has its value.
+	// Local reads a local variable. Set assigns one, and its value is the
+	// assigned value.
 	Local struct {
 		Index int
 		T     Type
@@ -149,7 +150,7 @@ type (
 		X     Node
 	}
 
-	// Seq evaluates all and has the value of the last. As a list of
+	// Seq evaluates all nodes and has the value of the last. As a list of
 	// statements its type is Void, and a Return in it ends the Func.
 	Seq struct {
 		List []Node
@@ -163,7 +164,7 @@ type (
 	Return struct{ X Node }
 
 	// Func is the value that its Body returns, the zero value if it ends
-	// without Return. Functions that are called are inlined as one.
+	// without Return. A called function is inlined as a Func.
 	Func struct {
 		Body Node
 		T    Type
@@ -181,8 +182,8 @@ type (
 		X    Node
 	}
 
-	// LoadElem and StoreElem access a list of the state, Len numbers from Slot on.
-	// I counts from the end if it is negative; one that is out of range sets
+	// LoadElem and StoreElem access a list of Len numbers in the state, which
+	// begins at Slot. A negative I counts from the end; an index out of range sets
 	// Frame.Err.
 	LoadElem struct {
 		Slot, Len int
@@ -201,20 +202,20 @@ type (
 		Args  []Node
 	}
 
-	// Native calls Go code. Name is for people, Traits tell others its effects,
-	// Data is its table (an *event.Symbols, say).
+	// Native calls Go code. Name is for messages, Traits are its properties for
+	// planners and generators, Data is its table, such as an *event.Symbols.
 	Native struct {
 		Traits Trait
 		Name   string
 		T      Type
 		Args   []Node
 		Data   any
-		// Kernel is how programs of the kernel compute it. Nil says that they cannot, and HostOnly
-		// why: explain shows "NAME() runs in ppscript: HostOnly".
+		// Kernel says how programs of the kernel compute it. If it is nil, they cannot, and
+		// HostOnly is the reason: explain shows "NAME() runs in ppscript: HostOnly".
 		Kernel   KernelCode
 		HostOnly string
-		// Effect says that the call does more than return a value: it is
-		// not folded, not moved, and not made after an error.
+		// Effect says that the call has an effect or depends on changing state:
+		// it is not folded, not moved, and not made after an error.
 		Effect bool
 		// One of these is set. Args are valid during the call; views that
 		// Str returns must live as long as the event, or be in
@@ -226,8 +227,8 @@ type (
 		Str1  func(f *Frame, x int64) []byte
 	}
 
-	// Quantity is X, an integer, as a duration, moment or size: only Value
-	// and code that asks for the unit see a difference.
+	// Quantity gives the integer X a unit, such as duration, moment or size.
+	// Only Value, and code that uses the unit, differ from X itself.
 	Quantity struct {
 		X    Node
 		Unit event.Unit
@@ -237,8 +238,8 @@ type (
 	TupleOf struct{ Elems []Node }
 )
 
-// An Arg is an evaluated argument: I for numbers (the bits of a Float), S
-// for texts.
+// An Arg is an evaluated argument: I for numbers (for a Float its bits), S for
+// texts.
 type Arg struct {
 	Kind Kind
 	I    int64

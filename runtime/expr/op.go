@@ -8,7 +8,7 @@ type Op uint8
 const (
 	OpNone Op = iota
 
-	// Integers, wrapping. Division by zero sets Frame.Err; so does the one
+	// Integers, wrapping. Division by zero sets Frame.Err; so does the only
 	// signed quotient that does not fit. Shift counts are taken modulo 64;
 	// front ends mask them for narrower types.
 	OpAdd
@@ -37,7 +37,7 @@ const (
 	OpAndC
 	OpOrC
 	OpXorC
-	OpShlC // a negative or too large count sets Frame.Err
+	OpShlC // a count that is negative or too large sets Frame.Err
 	OpShrC
 	OpNegC // unary
 	OpNotC // unary ~
@@ -57,7 +57,7 @@ const (
 	OpLtUS
 	OpLeUS
 
-	// Bools; && and || do not evaluate the right side in vain.
+	// Bools; && and || evaluate the right side only if needed.
 	OpAndB
 	OpOrB
 	OpNotB // unary
@@ -86,13 +86,13 @@ const (
 	OpGlob     // x matches the glob y
 	OpStrLen   // unary
 
-	// OpToInt makes 0 or 1 of a bool; OpTruth asks whether an integer is
-	// not 0, a text not empty.
+	// OpToInt converts a bool to 0 or 1; OpTruth is true if an integer is not
+	// 0, or a text not empty.
 	OpToInt
 	OpTruth
 
-	// OpSigned and OpUnsigned change how an integer's top bit is read; a
-	// value that the other sign cannot hold sets Frame.Err.
+	// OpSigned and OpUnsigned change the type of an integer; a value that does
+	// not fit the new type sets Frame.Err.
 	OpSigned
 	OpUnsigned
 )
@@ -115,7 +115,7 @@ var opNames = [...]string{
 
 func (o Op) String() string { return opNames[o] }
 
-// sig is the types of an operator's operands and result.
+// sig has the kinds of an operator's operands and result.
 type sig struct {
 	unary   bool
 	in, out Kind

@@ -5,9 +5,10 @@ import "ppscript/runtime/event"
 // A Program is a node compiled to closures, built once per plan and run per
 // event by any number of goroutines, each with its own Frame.
 //
-// Int and Bool are nil unless Type is numeric; Bool is also set for texts (it
-// is not empty) and floats. Float is set for everything numeric and floats.
-// Str is nil unless Type is Str. Value is always set and may allocate.
+// Int is set if Type is numeric. Bool is set if Type is numeric, a float, or a
+// text, which is true if it is not empty. Float is set if Type is numeric or a
+// float. Str is set if Type is Str. Otherwise they are nil. Value is always set
+// and may allocate.
 type Program struct {
 	Type  Type
 	Node  Node
@@ -16,12 +17,13 @@ type Program struct {
 	Str   func(*Frame) []byte
 	Float func(*Frame) float64
 	Value func(*Frame) event.Value
-	// Run evaluates for the effect: fold steps, exec=.
+	// Run evaluates for the effect: for fold steps and exec=.
 	Run func(*Frame)
-	// Uses is what the evaluation looks at; empty if that is not known: Node is nil.
+	// Uses lists the inputs of the evaluation; it is empty if Node is nil, since
+	// they are then unknown.
 	Uses Uses
-	// Number is the kind of the numbers, as Values have it; None if there are none, or if it is known
-	// only when one comes.
+	// Number is the ValueKind of the results; None if they are not numbers, or if the kind is found
+	// out only at run time.
 	Number event.ValueKind
 	// Elems are the members of a Tuple.
 	Elems []*Program
@@ -52,8 +54,8 @@ func Build(n Node) *Program {
 	return p
 }
 
-// withLocals makes every entry point provide the local variables, which then
-// need no check where they are used.
+// withLocals makes every entry point allocate the local variables, so that
+// their uses need no check.
 func (p *Program) withLocals(n int) {
 	if fn := p.Int; fn != nil {
 		p.Int = func(f *Frame) int64 { f.grow(n); return fn(f) }
@@ -72,7 +74,7 @@ func (p *Program) withLocals(n int) {
 	p.Run = func(f *Frame) { f.grow(n); run(f) }
 }
 
-// AsNumber is a number that the program yields. Another value fails the frame, as does NaN.
+// AsNumber evaluates the program to a number. Any other value, and NaN, set Frame.Err.
 func (p *Program) AsNumber(f *Frame) event.Number {
 	var n event.Number
 	switch p.Type.Kind {
@@ -93,8 +95,8 @@ func (p *Program) AsNumber(f *Frame) event.Number {
 	return n
 }
 
-// Field returns the field if the program is nothing but that field of the
-// event itself, so that the caller can read it in a way of its own.
+// Field returns the field if the program only reads a field of the event
+// itself, so that the caller can read it directly.
 func (p *Program) Field() (*event.Field, bool) {
 	if n, ok := p.Node.(*Field); ok && n.View == ViewValue && n.Part == Self {
 		return n.F, true

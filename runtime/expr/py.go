@@ -6,13 +6,13 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file is Python's operators over the IR, for front ends of Starlark:
-// checked arithmetic, floor division, comparisons that are right for any mix
-// of signs.
+// This file builds Python's operators in the IR, for the Starlark front end:
+// checked arithmetic, floor division, comparisons that are right for any mix of
+// signs.
 //
-// A result is exact or an error. The result of + * | ^ with an unsigned side
-// is unsigned: that it would be negative is an error too, although Python
-// could represent it.
+// A result is exact or an error. The result of + * | ^ with an unsigned side is
+// unsigned; a negative result is then an error, although Python could represent
+// it.
 
 var pyArith = map[string]Op{
 	"+": OpAddC, "-": OpSubC, "*": OpMulC, "//": OpFloorDiv, "%": OpFloorMod,
@@ -22,7 +22,7 @@ var pyArith = map[string]Op{
 var pyFloat = map[string]Op{"+": OpFAdd, "-": OpFSub, "*": OpFMul}
 
 // PyBinary applies an operator of Python: arithmetic, comparison, "in" of two
-// texts (x in y). "and" and "or" are for conditions: they give a bool.
+// texts (x in y). "and" and "or" are for conditions: their result is a bool.
 func PyBinary(op string, x, y Node) (Node, error) {
 	switch op {
 	case "and":
@@ -113,7 +113,7 @@ func Compare(rel string, x, y Node) (Node, error) {
 }
 
 // signOf is 's' for signed, 'u' for 64-bit unsigned, and '+' for values that
-// are the same read either way: narrow unsigned fields, constants.
+// are the same with either sign: narrow unsigned fields, constants.
 func signOf(n Node) byte {
 	switch n := n.(type) {
 	case *Const:

@@ -8,7 +8,7 @@ import (
 // Name is the name of the part in expressions: "start", or "start.end" of a pair of pairs; "" is the event.
 func (p Part) Name() string { return strings.TrimSuffix(p.String(), ".") }
 
-// PartNamed is the part of such a name.
+// PartNamed returns the part with such a name.
 func PartNamed(name string) Part {
 	p := Self
 	for step := range strings.SplitSeq(name, ".") {
@@ -22,9 +22,9 @@ func PartNamed(name string) Part {
 	return p
 }
 
-// Rebind returns a copy of n that reads fields of part p where n reads those
-// of part from. So a value that was named on the events of a stage (Self) can
-// be used on their pairs (Start or End), and the other way round.
+// Rebind returns a copy of n that reads fields of part p where n reads those of
+// part from. So a value that was defined for the events of a stage (Self) can
+// be used for their pairs (Start or End), and the reverse.
 func Rebind(n Node, from, p Part) Node {
 	if n == nil || p == from {
 		return n
@@ -150,10 +150,10 @@ func Rebind(n Node, from, p Part) Node {
 	return n
 }
 
-// rebind has an interpreted function see the part instead of the event, or
-// the event again.
+// rebind makes an interpreted function read a part instead of the event, or the
+// event again.
 func (n *Native) rebind(of *Native, from, p Part) {
-	if p == Self { // it was bound to the part step by step
+	if p == Self { // undo the bindings step by step
 		for ; from != Self; from >>= partBits {
 			*n = *n.Data.(*Native)
 		}

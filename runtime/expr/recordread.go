@@ -2,8 +2,8 @@ package expr
 
 import "ppscript/runtime/event"
 
-// RecordRead is how many bytes of the records of the parts of pairs, from their begin,
-// programs read; negative if that cannot be told.
+// RecordRead is the number of bytes, from the begin of the record, that programs read
+// in the records of the parts of pairs; negative if unknown.
 func RecordRead(programs []*Program) int {
 	n := 0
 	for _, prog := range programs {
@@ -24,8 +24,8 @@ func RecordRead(programs []*Program) int {
 			case *Mem, *CStr, *MemBytes:
 				n = -1
 			case *Native:
-				// The print fmt of kvm_exit names a reason by another field.
-				// Texts lie outside of what programs copy.
+				// The print fmt of kvm_exit needs another field to name a
+				// reason. Texts of a process are not in the record.
 				if x.Is(Interprets | ReadsRecord | ReadsProcess) {
 					n = -1
 				}

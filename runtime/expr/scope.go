@@ -6,31 +6,33 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A Scope gives the names in expressions their meaning, in both languages. Only
-// Schema is usually needed.
+// A Scope defines the names in expressions, for both languages. Usually only
+// Schema is needed.
 type Scope struct {
-	// Schema is of the event itself: its fields and the sample members are
-	// variables, and members of REC. A dynamic field NAME also gives
-	// NAME_offset and NAME_len. Nil if there is no event.
+	// Schema is the schema of the event itself: its fields and the sample
+	// members are variables, and members of REC. A dynamic field NAME also
+	// defines NAME_offset and NAME_len. Nil if there is no event.
 	Schema *event.Schema
-	// Stream is the stream of the events if they are known to be of one: two of
-	// one schema may have different Vars.
+	// Stream is the stream of the events if all are of one stream: two streams
+	// with one schema may have different Vars.
 	Stream *event.Stream
-	// Parts are the events of a pair, "start" and "end", whose fields are
-	// written start.pid. If one is a pair itself, its parts follow as "start.start".
+	// Parts are the schemas of a pair's events, "start" and "end", whose fields are
+	// written start.pid. If one is a pair itself, its parts are named "start.start"
+	// and so on.
 	Parts map[string]*event.Schema
-	// Consts are named integers, Vars named IR nodes (a slot, a state).
-	// Vars["start.x"] is the member x of a part; it hides a field.
+	// Consts are named integers, Vars named IR nodes, such as a slot or a
+	// state. Vars["start.x"] is the member x of a part; it hides a field.
 	Consts map[string]int64
 	Vars   map[string]Node
-	// Services are the functions that builtins call.
+	// Services are the functions that builtins need.
 	Services Services
 }
 
-// mostSteps bounds how far parts lie in each other: a Part has no room for more.
+// mostSteps bounds the nesting of parts: a Part has no room for more.
 const mostSteps = 4
 
-// TakeParts adds the parts of a scope whose event is the part name of this one, and it itself.
+// TakeParts adds the event of another scope as the part name of this one, and the parts of
+// that event.
 func (sc *Scope) TakeParts(name string, of *Scope) {
 	if sc.Parts == nil {
 		sc.Parts = map[string]*event.Schema{}
@@ -43,7 +45,7 @@ func (sc *Scope) TakeParts(name string, of *Scope) {
 	}
 }
 
-// Part is the schema of a part of the event, by its name; nil if it is not known.
+// Part is the schema of a part of the event, by its name; nil if unknown.
 func (sc *Scope) Part(name string) *event.Schema {
 	if name == "" {
 		return sc.Schema

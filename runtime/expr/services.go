@@ -1,12 +1,12 @@
 package expr
 
-// Services are the functions that expressions need from outside. Each may be
-// nil; using one that is nil is a compile error that says so. They run per
-// event: they must not allocate in the common case, and the texts they
+// Services are the functions that expressions need from the session. Each may
+// be nil; an expression that uses a nil one does not compile. They run per
+// event: they must not allocate in the common case, and the texts that they
 // return must not change.
 type Services struct {
-	// Traced tells whether a thread belongs to the target, where the
-	// attachment does not settle that: see traced().
+	// Traced reports whether a thread belongs to the target, for plans that are
+	// attached to CPUs: see traced().
 	Traced      func(tid int32) bool
 	Ksym        func(addr uint64) string          // kernel function; the address in hex if there is none
 	KsymOffset  func(addr uint64) string          // the same with +offset

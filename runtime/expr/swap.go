@@ -9,7 +9,7 @@ func NewSwapped(x Node, size int, t Type) (Node, error) {
 		Int1: func(_ *Frame, x int64) int64 { return swapBytes(x, size) }})
 }
 
-// swapBytes is the low 2 or 4 bytes of x in the other byte order.
+// swapBytes returns the low 2 or 4 bytes of x in the other byte order.
 func swapBytes(x int64, size int) int64 {
 	if size == 2 {
 		return int64(bits.ReverseBytes16(uint16(x)))

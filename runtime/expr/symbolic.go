@@ -6,14 +6,15 @@ import (
 	"ppscript/runtime/event"
 )
 
-// NameOf is the Data of a Native "name_of": whose print fmt names the field.
+// NameOf is the Data of a Native "name_of": the schema whose print fmt names
+// the field's values.
 type NameOf struct {
 	Schema *event.Schema
 	Field  string
 }
 
-// NewNameOf is the name that the print fmt of an event gives to the value of a field;
-// the number where there is no name.
+// NewNameOf is the name of a field's value in the event's print fmt; the number if
+// there is no name.
 func NewNameOf(schema *event.Schema, field *Field) (Node, error) {
 	return NewNative(symbolicOf(schema, field))
 }
@@ -39,8 +40,8 @@ func symbolicOf(schema *event.Schema, field *Field) Native {
 		}}
 }
 
-// Symbolic is the name of a number, or the names of its flags, by a table.
-// Values that the table does not have are printed in hex.
+// Symbolic is the name of a number in a table, or the names of its flags.
+// Values that are not in the table are printed in hex.
 func Symbolic(x Node, s *event.Symbols) (Node, error) {
 	if !s.Flags {
 		names := make(map[uint64][]byte, len(s.Names))

@@ -9,38 +9,40 @@ import (
 	"unsafe"
 )
 
-// This file is the methods of texts: finding, cutting, changing case, as Starlark
-// has them. Offsets count bytes.
+// This file has Starlark's methods of texts: finding, cutting, changing case.
+// Offsets count bytes.
 
-// A TextFn is what a TextOp does.
+// A TextFn is the method of a TextOp.
 type TextFn uint8
 
 const (
-	// TextFind is where Args[0] begins in X, the last one if I is 1; -1 is nowhere.
+	// TextFind is the offset of Args[0] in X, of the last one if I is 1; -1 if
+	// there is none.
 	TextFind TextFn = iota
-	// TextCount is how often Args[0] is in X.
+	// TextCount is the number of times that Args[0] is in X.
 	TextCount
 	// TextLower and TextUpper change the case of letters.
 	TextLower
 	TextUpper
-	// TextStrip takes away white space, or the characters in Args[0], on the left
+	// TextStrip removes white space, or the characters in Args[0], on the left
 	// (bit 1 of I) and on the right (bit 2).
 	TextStrip
-	// TextTrim takes away Args[0] where X begins (I is 1) or ends with it (2).
+	// TextTrim removes Args[0] at the begin of X (I is 1) or at its end (2).
 	TextTrim
-	// TextSplit is part I of X, cut at each Args[0]; negative counts from the last.
-	// A part that is not there sets Frame.Err.
+	// TextSplit is part I of X, which is cut at each Args[0]; a negative I counts
+	// from the last. A missing part sets Frame.Err.
 	TextSplit
-	// TextCut is X[Args[0]:Args[1]] with bounds that are computed; without Args[1]
-	// it goes to the end.
+	// TextCut is X[Args[0]:Args[1]] with computed bounds; without Args[1] it goes
+	// to the end.
 	TextCut
-	// TextAt is the byte at Args[0] as a text. None there sets Frame.Err.
+	// TextAt is the byte at Args[0] as a text. An offset out of range sets
+	// Frame.Err.
 	TextAt
 )
 
 var textFns = [...]struct {
 	name string
-	args int  // most of them
+	args int  // largest number of Args
 	fail bool // it may set Frame.Err
 }{
 	TextFind:  {"find", 1, false},
@@ -77,7 +79,7 @@ func (n *TextOp) String() string {
 	return textFns[n.Fn].name + "(" + join(args, ", ") + ")"
 }
 
-// MayFail reports that it can set Frame.Err by itself.
+// MayFail reports that the operation itself can set Frame.Err.
 func (n *TextOp) MayFail() bool { return textFns[n.Fn].fail }
 
 var errSeparator = errors.New("an empty separator")
@@ -107,7 +109,7 @@ func NewTextOp(fn TextFn, x Node, i int, args ...Node) (Node, error) {
 	return Fold(&TextOp{fn, x, args, i}), nil
 }
 
-// textInt compiles a method that gives a number.
+// textInt compiles a method whose result is a number.
 func textInt(n *TextOp) intFn {
 	x, y, last := genStr(n.X), genStr(n.Args[0]), n.I == 1
 	switch {
@@ -119,7 +121,7 @@ func textInt(n *TextOp) intFn {
 	return func(f *Frame) int64 { return int64(bytes.Index(x(f), y(f))) }
 }
 
-// textStr compiles a method that gives a text.
+// textStr compiles a method whose result is a text.
 func textStr(n *TextOp) strFn {
 	x := genStr(n.X)
 	switch n.Fn {
@@ -164,7 +166,8 @@ func textStr(n *TextOp) strFn {
 	}
 }
 
-// cutAt is a bound of a slice within a text. Starlark takes bounds of 32 bits.
+// cutAt converts a bound of a slice to an offset in the text. Starlark's bounds
+// have 32 bits.
 func cutAt(f *Frame, i int64, size int) int {
 	if i != int64(int32(i)) {
 		f.Fail(ErrIndex)
@@ -232,7 +235,7 @@ func textSplit(n *TextOp, x strFn) strFn {
 		}
 		skip := i
 		if skip < 0 {
-			// Separators are found from the left, also where they overlap.
+			// Separators are found from the left, also if they overlap.
 			if skip += bytes.Count(s, cut) + 1; skip < 0 {
 				f.Fail(ErrIndex)
 				return nil

@@ -5,9 +5,9 @@ import "ppscript/runtime/event"
 // Kind says which closure of a Program delivers a value.
 type Kind = event.TypeKind
 
-// The kinds. Any is the kind of a Program whose values have a kind only at run
-// time, a function that stays interpreted: only Value is set, and Bool by the
-// value's truth.
+// The kinds. Any is the kind of a Program whose values get their kind at run
+// time, because a function stays interpreted. Only Value is set, and Bool,
+// which is the value's truth.
 const (
 	Void  = event.TypeVoid // statements
 	Int   = event.TypeInt
@@ -19,7 +19,7 @@ const (
 )
 
 // A Type is the type of an IR node. C's narrower integers exist only as Ext
-// nodes: every integer value is kept sign- or zero-extended to 64 bits.
+// nodes: every integer value is sign- or zero-extended to 64 bits.
 type Type = event.Type
 
 // The types.

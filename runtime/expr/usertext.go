@@ -6,21 +6,21 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file is user_string(address): the text at an address of the process that
-// an event happened in. Records carry addresses only, and when ppscript sees
-// them, the process has gone on: a program in the kernel reads the text at the
-// moment of the event. It either works on the text itself, or sends it along.
-// Here texts are found that were sent.
+// This file implements user_string(address): the text at an address of the
+// process in which an event happened. Records have only the address, and when
+// ppscript reads them, the memory may have changed. So a program in the kernel
+// reads the text when the event happens. It either uses the text itself, or
+// sends it; this file finds sent texts.
 //
-// A text is found by its address: that is all that an expression knows of it,
-// wherever and whenever it is evaluated.
+// A text is found by its address, which is the only fact about it that every
+// expression has.
 
 // UserText is the name of the function in both languages.
 const UserText = "user_string"
 
 // NewUserText is the text at an address, which is a number that is computed
-// from fields of one event. Instead is its value where no program reads it;
-// nil makes that an error.
+// from fields of one event. instead is the value if no program reads the text;
+// if nil, that is an error.
 func NewUserText(addr Node, instead *Const) (Node, error) {
 	part, err := addressed(addr)
 	if err != nil {
@@ -70,7 +70,8 @@ func addressed(addr Node) (part Part, err error) {
 	return part, err
 }
 
-// RecordOffset is where in the record of which part a constant address points.
+// RecordOffset splits a constant symbolic address into the offset in the record
+// and the part of the event.
 func RecordOffset(addr Node) (off int, p Part, ok bool) {
 	k, ok := addr.(*Const)
 	if !ok || k.T != TUint {
@@ -107,8 +108,8 @@ func userText(part Part, instead *Const) func(f *Frame, addr int64) []byte {
 	}
 }
 
-// rebindText has the text read in the process of the part that its address,
-// rebound already, is of.
+// rebindText makes the text be read in the process of the part whose fields its
+// address, which is already rebound, uses.
 func (n *Native) rebindText() {
 	if part, err := addressed(n.Args[0]); err == nil {
 		n.Str1 = userText(part, n.Kernel.(ProcessText).Instead)

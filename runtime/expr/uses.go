@@ -2,23 +2,22 @@ package expr
 
 import "ppscript/runtime/event"
 
-// Uses is what the evaluation of a node looks at: its own parts and all below
-// it. It is computed once, when a Program is built; planners and generators of
-// programs ask it instead of walking the tree themselves.
+// Uses lists the inputs of the evaluation of a node and all nodes below it. It
+// is computed once, when a Program is built; planners and generators of
+// programs use it instead of walking the tree.
 type Uses struct {
-	// Fields are the fields that are read, each once, in the order in which
-	// the tree has them.
+	// Fields are the fields that are read, each once, in the order of the tree.
 	Fields []*Field
-	// Natives are the calls, in the same order.
+	// Natives are the calls of Natives, in the same order.
 	Natives []*Native
-	// Memory says that bytes of the record are read at a place that is known
-	// when it runs: elements of arrays, parts of structures.
+	// Memory says that bytes of the record are read at computed offsets:
+	// elements of arrays, members of structures.
 	Memory bool
 	// State says that members of a fold's state are read.
 	State bool
 }
 
-// UsesOf finds what n looks at; n may be nil.
+// UsesOf finds the Uses of n, which may be nil.
 func UsesOf(n Node) Uses {
 	var u Uses
 	Walk(n, func(n Node) bool {
@@ -47,7 +46,7 @@ func (u *Uses) field(f *Field) {
 	u.Fields = append(u.Fields, f)
 }
 
-// Any reports whether one of the calls has one of some traits.
+// Any reports whether one of the calls has one of the traits.
 func (u *Uses) Any(traits Trait) bool {
 	for _, n := range u.Natives {
 		if n.Is(traits) {
@@ -57,7 +56,7 @@ func (u *Uses) Any(traits Trait) bool {
 	return false
 }
 
-// Member reports whether a sample member is read, of whatever part.
+// Member reports whether a sample member is read, in any part.
 func (u *Uses) Member(member event.Member) bool {
 	for _, f := range u.Fields {
 		if f.Is(member) {

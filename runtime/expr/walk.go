@@ -76,7 +76,7 @@ func Walk(n Node, visit func(Node) bool) {
 	}
 }
 
-// Pure reports that evaluating n does nothing but give a value, so that it
+// Pure reports that evaluating n has no effect besides its value, so that it
 // may be left out, repeated or moved.
 func Pure(n Node) bool {
 	pure := true

@@ -11,20 +11,21 @@ import (
 
 // This file bounds the result of one operation of a script. Starlark counts
 // steps, but a step may make a list of 10^9 elements, and Go ends the process
-// when there is no memory for it. So operators and functions whose result may be
-// much larger than their operands are asked before (guard.go has them called),
-// and growth step by step is left to the watchdog (memory.go).
+// when there is no memory for it. So the size of a result is checked first for
+// operators and functions whose result may be much larger than their operands
+// (guard.go inserts the checks). Growth in many steps is left to the watchdog
+// (memory.go).
 //
 // The bounds are far beyond the needs of a script that looks at results.
 const (
 	MaxText     = 64 << 20 // bytes of one text
-	MaxElements = 2 << 20  // of one list, tuple, dict or set that one operation makes
-	maxDepth    = 1000     // of lists in lists
-	maxBits     = 1 << 16  // of an int
-	maxDigits   = 20_000   // of a text that becomes an int
+	MaxElements = 2 << 20  // elements of a list, tuple, dict or set made by one operation
+	maxDepth    = 1000     // nesting of lists
+	maxBits     = 1 << 16  // bits of an int
+	maxDigits   = 20_000   // digits of a text that becomes an int
 )
 
-// errNested is the error about a value that is nested too deep to be walked through.
+// errNested is the error for a value that is nested too deeply to be walked.
 var errNested = fmt.Errorf("lists are nested more than %d deep, or one is in itself", maxDepth)
 
 func tooLong(n, most int, what string) error {
@@ -107,7 +108,8 @@ func boundedRepeat(x starlark.Value, n starlark.Int) error {
 	return nil
 }
 
-// boundedLen checks how many elements a function would take from a value.
+// boundedLen checks the number of elements of a value that a function would
+// iterate over.
 func boundedLen(v starlark.Value) error {
 	n := starlark.Len(v)
 	switch v.(type) {
@@ -123,8 +125,9 @@ func boundedLen(v starlark.Value) error {
 	return nil
 }
 
-// boundedTexts checks that values can be written into one text of already bytes
-// more: that it is not too long, and that they are not nested too deeply.
+// boundedTexts checks that values can be written into one text, which has a
+// number of bytes already: that it does not get too long, and that the values
+// are not nested too deeply.
 func boundedTexts(already int, values ...starlark.Value) error {
 	m := measure{remaining: MaxText - already, visits: maxVisits}
 	for _, v := range values {
@@ -135,7 +138,7 @@ func boundedTexts(already int, values ...starlark.Value) error {
 	return nil
 }
 
-// members are the values of a struct.
+// members returns the values of a struct.
 func members(s *starlarkstruct.Struct) []starlark.Value {
 	var list []starlark.Value
 	for _, name := range s.AttrNames() {
@@ -146,11 +149,11 @@ func members(s *starlarkstruct.Struct) []starlark.Value {
 	return list
 }
 
-// Walkable says why a value cannot be gone through, as all do that print it: it
-// is nested too deeply, or its text would be too long.
+// Walkable returns an error if a value cannot be walked, for example to print
+// it: it is nested too deeply, or its text would be too long.
 func Walkable(v starlark.Value) error { return boundedTexts(0, v) }
 
-// TextOf is how a value is shown to a person, if it can be.
+// TextOf returns the text of a value; an error if the value cannot be walked.
 func TextOf(v starlark.Value) (string, error) {
 	if err := boundedTexts(0, v); err != nil {
 		return "", err
@@ -158,7 +161,8 @@ func TextOf(v starlark.Value) (string, error) {
 	return v.String(), nil
 }
 
-// boundedFormat checks a template in which a value may come several times.
+// boundedFormat checks the result of a template, in which a value may be used
+// several times.
 func boundedFormat(format string, mark byte, values []starlark.Value) error {
 	fields, largest := 0, 0
 	for i := range len(format) {
@@ -179,11 +183,12 @@ func boundedFormat(format string, mark byte, values []starlark.Value) error {
 	return nil
 }
 
-// A measure counts how much text a value is, at least, until nothing is left.
+// A measure counts the least number of bytes in the texts of values, until
+// remaining is used up.
 type measure struct{ remaining, visits int }
 
-// maxVisits bounds the values that are looked at: a list may have the same list
-// twice, which has another one twice.
+// maxVisits bounds the visited values: with a list that has the same list
+// twice, which has another one twice, and so on, there are exponentially many.
 const maxVisits = 2 * MaxElements
 
 var errLongText = errors.New("too large: the text would have more than " + fmt.Sprint(MaxText) +
@@ -240,20 +245,19 @@ func (m *measure) value(v starlark.Value, depth int) error {
 	return nil
 }
 
-// maxWalk bounds the lists and tuples that are visited of one value. Tuples that
-// have the same tuple twice, which has another one twice, are more than a walk
-// comes to the end of.
+// maxWalk bounds the lists and tuples that are visited in one value. With a
+// tuple that has the same tuple twice, and so on, there are exponentially many.
 const maxWalk = 8 << 20
 
-// nested reports that v cannot be walked through: lists, tuples, dicts and sets
-// that lie in each other more than most deep, or in themselves. It does not call
-// itself, and goes once through a list for each depth that it has.
+// nested reports that v cannot be walked: its lists, tuples, dicts and sets are
+// nested deeper than most, or contain themselves. It is not recursive, and
+// visits a list once for each depth at which it occurs.
 func nested(v starlark.Value, most int) bool {
 	type place struct {
 		v     starlark.Value
 		depth int
 	}
-	deepest := map[starlark.Value]int{} // of values that are compared by identity
+	deepest := map[starlark.Value]int{} // depth of values, which are compared by identity
 	todo := []place{{v, 1}}
 	for n := 0; len(todo) > 0; n++ {
 		if n > maxWalk {

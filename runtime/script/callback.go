@@ -8,9 +8,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Callback is a function that the host calls while a session runs, such as
-// on_interval: nil if the script does not define it. It takes as many
-// arguments as want says.
+// Callback returns a function that the host calls while a session runs, such as
+// on_interval; nil if the script does not define it. want is the number of its
+// arguments.
 func (h *Host) Callback(m *Module, name string, want int) (func(args ...event.Value) error, error) {
 	v, ok := m.Globals[name]
 	if !ok {

@@ -7,11 +7,12 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file compares values as per-event functions do: a plain number beside a duration or a
-// size is in its base unit, as in C expressions, where fields have no other one. Elsewhere in scripts
-// such a comparison is an error of Starlark: an option of 10 may have been meant as 10 ms.
+// This file compares values by the rules of per-event functions: a plain number compared with a
+// duration or a size is in its base unit, as in C expressions, where fields are plain numbers.
+// Elsewhere in scripts such a comparison is an error, since an option of 10 may have been meant as
+// 10 ms.
 
-// Compare is x op y in a per-event function.
+// Compare computes x op y in a per-event function.
 func Compare(op syntax.Token, x, y starlark.Value) (bool, error) {
 	if isPlain(y) {
 		x = plainOf(x)
@@ -29,7 +30,8 @@ func isPlain(v starlark.Value) bool {
 	return false
 }
 
-// plainOf is a duration or size as a number of its base unit; other values are themselves.
+// plainOf returns a duration or size as a number in its base unit, and other values
+// unchanged.
 func plainOf(v starlark.Value) starlark.Value {
 	switch v := v.(type) {
 	case value.Duration:

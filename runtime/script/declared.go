@@ -7,9 +7,9 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// DeclaredOptions reads the options that a file declares out of its text, as
-// far as they are written there: completion must not run code. Names, kinds,
-// letters and choices are enough for it; computed options are left out.
+// DeclaredOptions reads the declared options from a file's text without running
+// it, for completion. It finds names, kinds, letters and choices; computed
+// options are left out.
 func DeclaredOptions(name, text string) *option.Set {
 	h := NewHost(HostOptions{})
 	tree, err := h.parse(name, text, dialect())
@@ -44,7 +44,7 @@ func calls(call *syntax.CallExpr, name string) bool {
 	return ok && id.Name == name
 }
 
-// declaredOption reads name = opt.kind(...).
+// declaredOption reads one declaration, name = opt.kind(...).
 func declaredOption(kw *syntax.BinaryExpr) (o option.Option, ok bool) {
 	name, isName := kw.X.(*syntax.Ident)
 	call, isCall := Unparen(kw.Y).(*syntax.CallExpr)
@@ -94,7 +94,7 @@ func dotted(dot *syntax.DotExpr, ok bool) (string, bool) {
 	return id.Name, true
 }
 
-// text is a text that is written out; "" for others.
+// text is the value of a string literal; "" for other expressions.
 func text(e syntax.Expr) string {
 	lit, ok := Unparen(e).(*syntax.Literal)
 	if !ok || lit.Token != syntax.STRING {

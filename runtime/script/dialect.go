@@ -2,8 +2,8 @@ package script
 
 import "go.starlark.net/syntax"
 
-// dialect is the language that every file and REPL chunk is written in; the
-// package comment says why.
+// dialect has the options of the language for files and REPL chunks; see the
+// package comment.
 func dialect() *syntax.FileOptions {
 	return &syntax.FileOptions{Set: true, While: true, TopLevelControl: true, GlobalReassign: true}
 }

@@ -2,18 +2,18 @@
 // modules, runs them under limits, and makes every error point at the
 // script's own line.
 //
-// A Host is made by cmd/ppscript with the names that scripts see (builtins)
-// and the embedded stdlib. The package opens no event and knows no source;
-// runtime/script/frontend makes per-event functions of a script's functions, from
-// the syntax trees that the Host keeps.
+// A Host is made by cmd/ppscript with the names that scripts see (builtins) and
+// the embedded stdlib. The package does not open or depend on events;
+// runtime/script/frontend compiles functions of scripts to per-event functions,
+// from the syntax trees that the Host keeps.
 //
 // # The dialect
 //
 // Scripts are Starlark with if, for and while at top level, reassignment of
-// globals while the file loads, and sets. Recursion is rejected: a function
-// that calls itself can be neither inlined nor lowered, and while covers the
-// rest. A file's globals are frozen when it has been loaded; values that
-// change later live in state().
+// globals while the file loads, and sets. Recursion is rejected, since a
+// recursive function can be neither inlined nor lowered; while loops replace
+// it. A file's globals are frozen when it has been loaded; values that change
+// later live in state().
 //
 // # Threads
 //

@@ -9,16 +9,15 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A Span is the text that an error points at: a place in one line and
-// the number of underlined characters.
+// A Span is the text that an error points at: a position in one line and the
+// number of underlined characters.
 type Span struct {
 	Pos   syntax.Position
 	width int
 }
 
-// spanAt widens a position of the interpreter to the word that a reader
-// looks for: the attribute after the dot, the function before the
-// parenthesis.
+// spanAt extends a position of the interpreter to a word: the attribute after
+// the dot, the function before the parenthesis.
 func (x *sourceFiles) spanAt(pos syntax.Position) Span {
 	sp := Span{pos, 1}
 	src := x.source(pos.Filename())
@@ -55,7 +54,7 @@ func (x *sourceFiles) spanAt(pos syntax.Position) Span {
 	return sp
 }
 
-// NodeSpan underlines a node as far as its first line goes.
+// NodeSpan underlines a node up to the end of its first line.
 func NodeSpan(n syntax.Node) Span {
 	start, end := n.Span()
 	w := int(end.Col - start.Col)
@@ -65,7 +64,7 @@ func NodeSpan(n syntax.Node) Span {
 	return Span{start, w}
 }
 
-// argSpan finds the argument of the call at pos that ae blames.
+// argSpan finds the argument, in the call at pos, that has the error ae.
 func (x *sourceFiles) argSpan(pos syntax.Position, ae *ArgError, otherwise Span) Span {
 	src := x.source(pos.Filename())
 	if src == nil || src.tree == nil {
@@ -103,7 +102,7 @@ func (x *sourceFiles) argSpan(pos syntax.Position, ae *ArgError, otherwise Span)
 // point at the argument instead of the call.
 type ArgError struct {
 	Keyword string // the argument's name in the call; "" if positional
-	Index   int    // of a positional argument
+	Index   int    // index of a positional argument
 	InName  bool   // the name itself is wrong
 	Err     error
 }
@@ -113,7 +112,7 @@ func (e *ArgError) Unwrap() error { return e.Err }
 
 const maxExcerpt = 100
 
-// excerpt is the line of sp and a line with carets below it.
+// excerpt returns the line of sp, and a line with carets below it.
 func (x *sourceFiles) excerpt(sp Span) string {
 	src := x.source(sp.Pos.Filename())
 	if src == nil || sp.Pos.Line < 1 {
@@ -130,7 +129,7 @@ func (x *sourceFiles) excerpt(sp Span) string {
 	line, _, _ := strings.Cut(text, "\n")
 	runes := []rune(plain.Masked(strings.TrimRight(line, " \t\r")))
 	col := max(int(sp.Pos.Col)-1, 0)
-	// A long line, such as a program given with -c, is cut to the text around the place.
+	// A long line, such as a program given with -c, is cut to the text around the span.
 	if len(runes) > maxExcerpt && col > maxExcerpt/2 {
 		cut := min(col-maxExcerpt/2, len(runes))
 		runes = append([]rune("..."), runes[cut:]...)

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Files are the modules that were loaded and do not come with the program, with the SHA-256 of
-// what ran: files and libraries, whose authors the user may not know. Texts that the user typed are
-// not among them.
+// Files lists the loaded files and libraries that do not come with the program, whose authors the
+// user may not know, with the SHA-256 of the texts that ran. Texts typed by the user are left out.
 func (h *Host) Files() map[string][sha256.Size]byte { return maps.Clone(h.loaded.sums) }
 
-// foreign reports that a module does not come with the program, and was not typed.
+// foreign reports that a module does not come with the program, and was not typed
+// by the user.
 func foreign(key string) bool { return !strings.HasPrefix(key, "@") && !strings.HasPrefix(key, "<") }

@@ -11,13 +11,14 @@ import (
 )
 
 // This file rewrites scripts so that the size of a result is checked before it
-// is made (bounds.go): x * y becomes a call that looks at x and y first, s.join
-// becomes a call that gives a checked method, and the operands of += and of
-// calls with *args are looked at. The tree that checks and lowering read stays
-// as it was written; the rewritten code is parsed once more, with the same
+// is made (bounds.go): x * y becomes a call that checks x and y first, s.join
+// becomes a call that returns a checked method, and the operands of += and of
+// calls with *args are checked. The tree for checks and lowering is not
+// changed; the rewritten code comes from a second parse, and has the same
 // positions.
 
-// Names of the functions that rewritten code calls. No script can write them.
+// Names of the functions that rewritten code calls. Scripts cannot use them,
+// since they contain blanks.
 const (
 	guardMethod   = "guard method"
 	guardOperand  = "guard operand"
@@ -25,10 +26,10 @@ const (
 	guardTexts    = "guard texts"
 )
 
-// guardedOps are the operators that are asked.
+// guardedOps are the operators that are checked.
 var guardedOps = []syntax.Token{syntax.PLUS, syntax.STAR, syntax.PERCENT, syntax.LTLT}
 
-// guards are the names that guarded code uses, beside the predeclared ones.
+// guards has the functions that rewritten code calls.
 func guards() starlark.StringDict {
 	d := universal()
 	for _, op := range guardedOps {
@@ -69,8 +70,9 @@ func boundedBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error)
 	return starlark.Binary(op, x, y)
 }
 
-// An operand is the right side of x *= y: the interpreter asks it, since x does
-// not know its type. So x is evaluated once, also if it is a call.
+// An operand wraps the right side of x *= y. The interpreter calls its Binary,
+// since x does not support the operand's type. So x is evaluated only once,
+// also if it is a call.
 type operand struct{ starlark.Value }
 
 var _ starlark.HasBinary = operand{}
@@ -83,10 +85,11 @@ func (o operand) Binary(op syntax.Token, x starlark.Value, side starlark.Side) (
 	return boundedBinary(op, x, o.Value)
 }
 
-// isGuard reports a name that only rewritten code uses.
+// isGuard reports that a name is one of these functions.
 func isGuard(name string) bool { return len(name) > 6 && name[:6] == "guard " }
 
-// guarded is a file's tree as it is compiled. text has been parsed before.
+// guarded returns the rewritten tree of a file. text has been parsed before
+// without an error.
 func guarded(name, text string, opts *syntax.FileOptions) (*syntax.File, error) {
 	tree, err := opts.Parse(name, text, 0)
 	if err != nil {
@@ -97,8 +100,7 @@ func guarded(name, text string, opts *syntax.FileOptions) (*syntax.File, error) 
 	return tree, nil
 }
 
-// program resolves a file's tree, which stays as it is, and compiles its
-// guarded copy.
+// program resolves a file's tree, and compiles a rewritten copy of it.
 func (h *Host) program(name, text string, tree *syntax.File) (*starlark.Program, error) {
 	if err := resolve.File(tree, h.opts.Predeclared.Has, starlark.Universe.Has); err != nil {
 		return nil, err
@@ -110,14 +112,15 @@ func (h *Host) program(name, text string, tree *syntax.File) (*starlark.Program,
 	return starlark.FileProgram(copied, h.names.Has)
 }
 
-// withGuards are the names that code sees, with those that guarded code uses.
+// withGuards returns names together with the functions for rewritten code.
 func withGuards(names, guards starlark.StringDict) starlark.StringDict {
 	all := maps.Clone(guards)
 	maps.Copy(all, names)
 	return all
 }
 
-// GuardOf is the asked form of one of Starlark's functions; v if it has none.
+// GuardOf returns the checked form of one of Starlark's functions; v itself if
+// it has none.
 func (h *Host) GuardOf(name string, v starlark.Value) starlark.Value {
 	if g, ok := h.guards[name]; ok && starlark.Universe[name] == v {
 		return g
@@ -134,8 +137,8 @@ func (r *rewriter) guardAssign(st *syntax.AssignStmt) {
 	case syntax.STAR_EQ:
 		st.RHS = r.call(guardOperand, st.OpPos, st.RHS)
 	case syntax.LTLT_EQ:
-		// Shifts do not ask their operand; elsewhere they stay as they are, and
-		// grow by 511 bits at a time.
+		// For shifts, the interpreter does not call the operand's Binary. A
+		// shift of other targets is not rewritten, and adds at most 511 bits.
 		if id, ok := Unparen(st.LHS).(*syntax.Ident); ok {
 			again := &syntax.Ident{NamePos: id.NamePos, Name: id.Name}
 			st.Op, st.RHS = syntax.EQ, r.call(guardName(syntax.LTLT), st.OpPos, again, st.RHS)
@@ -147,8 +150,9 @@ func (r *rewriter) guardAssign(st *syntax.AssignStmt) {
 	}
 }
 
-// needsGuard reports that x op y may be large: with a number written out on a
-// side, sums are numbers, and the result of % is as long as its template.
+// needsGuard reports that the result of x op y may be large. With a number
+// literal on one side, a sum is a number, and the result of % is as long as its
+// template.
 func needsGuard(e *syntax.BinaryExpr) bool {
 	switch x, y := IsNumber(e.X), IsNumber(e.Y); {
 	case !slices.Contains(guardedOps, e.Op), x && y:
@@ -161,7 +165,7 @@ func needsGuard(e *syntax.BinaryExpr) bool {
 	return true
 }
 
-// guardArgs guards f(*args), which collects them.
+// guardArgs rewrites f(*args), which copies all elements of args.
 func (r *rewriter) guardArgs(call *syntax.CallExpr) {
 	for _, a := range call.Args {
 		if u, ok := a.(*syntax.UnaryExpr); ok && u.Op == syntax.STAR && u.X != nil {
@@ -170,7 +174,7 @@ func (r *rewriter) guardArgs(call *syntax.CallExpr) {
 	}
 }
 
-// guardDot guards the methods that may make something large.
+// guardDot rewrites uses of methods with possibly large results.
 func (r *rewriter) guardDot(e *syntax.DotExpr) syntax.Expr {
 	if methods[e.Name.Name] == nil {
 		return e
@@ -178,7 +182,8 @@ func (r *rewriter) guardDot(e *syntax.DotExpr) syntax.Expr {
 	return r.call(guardMethod, e.Dot, e)
 }
 
-// visibleNames are the names of a scope that scripts can write.
+// visibleNames lists the names of a scope without the functions for rewritten
+// code.
 func visibleNames(d starlark.StringDict) []string {
 	return slices.DeleteFunc(d.Keys(), isGuard)
 }

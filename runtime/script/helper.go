@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// This file bounds helpers in memory and time: the functions of a script that are called per event,
-// row or cell. They are too many calls for a watchdog that is told of each. So the interpreter stops
-// every 100,000 steps, which nearly no call has, and the heap and the clock are looked at then.
+// This file bounds the memory and time of helpers: the functions of a script that are called per
+// event, row or cell. There are too many calls to report each to the watchdog. So the interpreter
+// stops every 100,000 steps, which few calls reach, and the heap and the clock are checked then.
 
-// helperTick is after how many steps a helper looks after itself: two ms.
+// helperTick is the number of steps between two checks of a helper: about two
+// ms.
 const helperTick = 100_000
 
-// ranOut is called when a thread has used up its steps, or when a helper is to look after itself.
+// ranOut is called when a thread has used up its steps, or when a helper is due for a check.
 func (t *Thread) ranOut() {
 	if !t.helper || t.Thread.Steps >= t.max {
 		t.limited = true
@@ -28,7 +29,7 @@ func (t *Thread) ranOut() {
 	t.Thread.SetMaxExecutionSteps(min(t.max, t.Thread.Steps+helperTick))
 }
 
-// exceeds is which limit of memory or time this call exceeds.
+// exceeds returns the error if this call exceeds a limit of memory or time.
 func (t *Thread) exceeds() error {
 	limits := &t.host.opts.Limits
 	now := HeapInUse()
@@ -49,7 +50,7 @@ func (t *Thread) exceeds() error {
 	return tooMuch(limits)
 }
 
-// again begins another call.
+// again prepares the thread for another call.
 func (t *Thread) again() {
 	t.began = time.Time{}
 	t.stopped.Store(nil)

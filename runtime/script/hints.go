@@ -43,7 +43,7 @@ func (h *Host) nearestName(name, file string) string {
 			return true
 		})
 	}
-	// A name of another function is not known here, though it is written so.
+	// Local names of other functions cannot be used here.
 	names = slices.DeleteFunc(names, func(n string) bool { return n == name })
 	return diag.Nearest(name, names)
 }
@@ -74,7 +74,7 @@ func syntaxMessage(msg string) string {
 		}
 	}
 	if strings.HasPrefix(msg, "invalid escape sequence") {
-		// The scanner shows the first byte of a character as one.
+		// The scanner shows the first byte of a character as if it were one.
 		msg = "invalid escape sequence: a backslash before what needs none"
 	}
 	return "syntax: " + msg
@@ -109,7 +109,7 @@ func runMessage(msg string) string {
 	return msg
 }
 
-// HintFor explains a message of Starlark; "" if there is nothing to tell.
+// HintFor returns the hint for a message of Starlark; "" if there is none.
 func HintFor(msg string) string {
 	if strings.HasPrefix(msg, "too large: ") {
 		return "make less of it at a time; events are counted and kept by pipelines, such as stream.by(\"comm\").count()"

@@ -20,71 +20,74 @@ import (
 
 // HostOptions configures a Host; the zero value runs plain Starlark from disk.
 type HostOptions struct {
-	// Predeclared are the names that every file sees. They are frozen.
+	// Predeclared are the names that every file can use. They are frozen.
 	Predeclared starlark.StringDict
 	// Stdlib is the root of @stdlib//; nil if there is none.
 	Stdlib fs.FS
 	// Resolve finds modules of other libraries ("host/path//file.star"); from
 	// is the position of the load. It returns a name for messages, unique to
-	// the module. Nil: there are none.
+	// the module. Nil means that there are no libraries.
 	Resolve func(module, from string) (name string, src []byte, err error)
-	// Vet is asked about each file before it runs, the one that is loaded first before those that
-	// it loads; an error refuses it. name is an absolute path, or LIBRARY//FILE. What comes with the
-	// program, and texts that the user types, are not asked about. Nil: all may run.
+	// Vet is called for each file before it runs, also before the files that it loads; an error
+	// refuses it. name is an absolute path, or LIBRARY//FILE. It is not called for scripts that
+	// come with the program and for typed texts. Nil permits all.
 	Vet func(name string, src []byte) error
 	// Print receives the output of scripts' print, without a newline. Nil: stderr.
 	Print func(msg string)
-	// Limits bound what scripts may take; the zero value has the defaults.
+	// Limits bound the resources of scripts; the zero value stands for the
+	// defaults.
 	Limits limits.Policy
-	// Hung is called with the reason when a call goes on for long after Limits.Time,
-	// in one step that cannot be cancelled: the process has to end. Nil: it
-	// goes on.
+	// Hung is called with the reason when a call continues long after Limits.Time,
+	// in a single step that cannot be cancelled; the process must then exit. Nil
+	// lets it continue.
 	Hung func(why error)
 }
 
-// A Host runs scripts. Files are loaded once and kept.
+// A Host runs scripts. Each file is loaded once.
 type Host struct {
 	opts     HostOptions
-	guards   starlark.StringDict // functions that guarded code calls
-	names    starlark.StringDict // names that code sees, with guards
+	guards   starlark.StringDict // functions that rewritten code calls
+	names    starlark.StringDict // Predeclared and guards
 	watchdog watchdog
 	loaded   modules
 	texts    sourceFiles
 	threads  threads
 	checked  map[*starlark.Function]starlark.Callable
 
-	// Session is set by the code that makes the run, before scripts ask.
+	// Session is set by the code that makes the run, before scripts use it.
 	Session Session
 }
 
-// A Session is what scripts may know of the run that they describe.
+// A Session has the facts about the run that scripts can query.
 type Session struct {
-	ByThread  bool           // it observes threads, not CPUs
-	Recorded  bool           // its events come from a recording
-	Verbosity int            // how much the user wants to be told beside the results
-	Services  *expr.Services // for functions that run beside events: those of the plan that was made last
+	ByThread  bool           // the run observes threads, not CPUs
+	Recorded  bool           // the events come from a recording
+	Verbosity int            // the user's level of verbosity
+	Services  *expr.Services // services for functions that do not run per event, of the latest plan
 }
 
-// The modules of a Host, loaded or on their way.
+// The modules of a Host that are loaded or being loaded.
 type modules struct {
 	byName  map[string]*Module
-	sums    map[string][sha256.Size]byte // of the texts that ran
-	hashes  map[string][sha256.Size]byte // of those that changed since and were told of
+	sums    map[string][sha256.Size]byte // SHA-256 of the texts that ran
+	hashes  map[string][sha256.Size]byte // SHA-256 of changed files that Changed has already returned
 	loading []string                     // names of the modules being loaded, outermost first
-	serving []*Module                    // whose main runs for another's
+	serving []*Module                    // modules whose main is called by another's main
 }
 
-// The sourceFiles are the files that were read, for excerpts and checks.
+// The sourceFiles of a Host are the files that were read, for excerpts and
+// checks.
 type sourceFiles struct {
 	mu     sync.Mutex
-	byName map[string]*source // as it is in positions
+	byName map[string]*source // by the name in positions
 }
 
-// A threads is the Starlark threads of a Host, to be stopped from elsewhere.
+// A threads lists the Starlark threads of a Host, so that another goroutine can
+// stop them.
 type threads struct {
 	mu        sync.Mutex
 	list      []weak.Pointer[starlark.Thread]
-	full      int // how many there may be until those that ended are left out
+	full      int // length at which ended threads are removed
 	cancelled atomic.Pointer[string]
 }
 
@@ -93,7 +96,7 @@ type threads struct {
 type source struct {
 	text  string
 	tree  *syntax.File
-	names starlark.StringDict // globals of the REPL that it is part of
+	names starlark.StringDict // globals of the REPL, for a chunk
 }
 
 // NewHost makes a Host and freezes opts.Predeclared.
@@ -111,12 +114,13 @@ func NewHost(opts HostOptions) *Host {
 	return h
 }
 
-// Predeclared are the names that every file sees, apart from Starlark's own.
+// Predeclared returns the names that every file can use, without Starlark's
+// own.
 func (h *Host) Predeclared() starlark.StringDict { return h.opts.Predeclared }
 
 const hostKey = "ppscript.host"
 
-// HostOf returns the Host that runs the thread; nil if none does.
+// HostOf returns the Host of a thread; nil if it has none.
 func HostOf(t *starlark.Thread) *Host {
 	h, _ := t.Local(hostKey).(*Host)
 	return h
@@ -128,10 +132,10 @@ type Thread struct {
 	host    *Host
 	max     uint64
 	limited bool                  // the step limit stopped the call
-	helper  bool                  // it looks after itself, see helper.go
-	began   time.Time             // when it first did in this call
-	base    int64                 // memory in use then
-	stopped atomic.Pointer[error] // by the watchdog, and why
+	helper  bool                  // it checks its limits itself, see helper.go
+	began   time.Time             // time of the first check in this call
+	base    int64                 // memory in use at that time
+	stopped atomic.Pointer[error] // reason for which the watchdog stopped it
 }
 
 func (h *Host) newThread(name string, max uint64) *Thread {
@@ -149,7 +153,7 @@ func (h *Host) newThread(name string, max uint64) *Thread {
 func (l *threads) add(t *starlark.Thread) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// A function that is called for each row of a table makes many.
+	// A function that is called for each row of a table makes many threads.
 	if len(l.list) >= l.full {
 		l.list = slices.DeleteFunc(l.list, func(w weak.Pointer[starlark.Thread]) bool {
 			return w.Value() == nil
@@ -170,7 +174,7 @@ func (h *Host) EventThread(name string) *Thread {
 	return t
 }
 
-// LimitsOf bound what the code on a thread may take.
+// LimitsOf returns the limits for code on a thread.
 func LimitsOf(t *starlark.Thread) limits.Policy {
 	if h := HostOf(t); h != nil {
 		return h.opts.Limits
@@ -178,14 +182,14 @@ func LimitsOf(t *starlark.Thread) limits.Policy {
 	return limits.Policy{}.Whole()
 }
 
-// Host is the host that the thread belongs to.
+// Host returns the host of the thread.
 func (t *Thread) Host() *Host { return t.host }
 
-// Halted reports that no further call succeeds: the last one ran into the step
+// Halted reports that further calls will fail: the last one exceeded the step
 // limit, or the host was cancelled.
 func (t *Thread) Halted() bool { return t.limited || t.host.threads.cancelled.Load() != nil }
 
-// Restart makes t ready for another top-level call.
+// Restart prepares t for another top-level call.
 func (t *Thread) Restart() {
 	t.Thread.Steps = 0
 	if t.helper {
@@ -200,11 +204,11 @@ func (t *Thread) Restart() {
 	}
 }
 
-// Cancel stops all script code, now and later, with the reason in the
-// error. It may be called from any goroutine.
+// Cancel stops all code of scripts, now and later; reason is in the error. It
+// may be called from any goroutine.
 func (h *Host) Cancel(reason string) { h.threads.cancel(reason) }
 
-// Resume undoes Cancel: the REPL goes on after Ctrl-C.
+// Resume undoes Cancel, so that the REPL can continue after Ctrl-C.
 func (h *Host) Resume() { h.threads.resume() }
 
 func (l *threads) cancel(reason string) {
@@ -229,8 +233,8 @@ func (l *threads) resume() {
 	}
 }
 
-// Stopped reports that the thread was cancelled or ran into its step limit:
-// the script must end, so nobody may catch the error.
+// Stopped reports that the thread was cancelled or exceeded its step limit. The
+// script must end, so the error must not be caught.
 func Stopped(t *starlark.Thread) bool {
 	h := HostOf(t)
 	return h != nil && h.threads.cancelled.Load() != nil || limitReached(t)
@@ -243,8 +247,8 @@ func limitReached(t *starlark.Thread) bool {
 	return own != nil && (own.limited || own.stopped.Load() != nil)
 }
 
-// Call calls a script's function, main for example, under the step limit.
-// The error is a *diag.Error.
+// Call calls a script's function, such as main, under the step limit. The error
+// is a *diag.Error.
 func (h *Host) Call(fn starlark.Callable, args ...starlark.Value) (starlark.Value, error) {
 	return h.callNamed(fn, args, nil)
 }
@@ -266,8 +270,8 @@ func (h *Host) callNamed(fn starlark.Callable, args starlark.Tuple,
 	return v, err
 }
 
-// run executes script code on t. A Go panic below it is our bug, and is
-// reported as one without a Go stack.
+// run executes code of a script on t. A Go panic in it is a bug of ppscript,
+// and is reported as one, without a Go stack.
 func (t *Thread) run(f func() (starlark.Value, error)) (v starlark.Value, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -278,7 +282,7 @@ func (t *Thread) run(f func() (starlark.Value, error)) (v starlark.Value, err er
 	defer t.host.watchdog.leave()
 	v, err = f()
 	if err == nil && t.stopped.Load() != nil {
-		err = *t.stopped.Load() // it ended just then
+		err = *t.stopped.Load() // it was stopped at the end of the call
 	}
 	if err != nil {
 		return nil, t.Explain(err)

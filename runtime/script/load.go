@@ -27,14 +27,14 @@ func (h *Host) Load(name string) (*Module, error) {
 	if !strings.HasPrefix(name, stdlibPrefix) {
 		name = filepath.ToSlash(filepath.Clean(name))
 		if strings.HasPrefix(name, "<") {
-			name = "./" + name // not a text that was typed
+			name = "./" + name // a file, not a typed text
 		}
 	}
 	return h.module(name, func() ([]byte, error) { return h.read(name) })
 }
 
 // LoadSource loads a program that is not a file, such as the text after -c;
-// name is its name in messages. Relative loads are relative to the working
+// name is used in messages. Relative loads are relative to the working
 // directory.
 func (h *Host) LoadSource(name, text string) (*Module, error) {
 	return h.module(name, func() ([]byte, error) { return []byte(text), nil })
@@ -68,7 +68,7 @@ func (h *Host) read(name string) ([]byte, error) {
 	return nil, &diag.Error{Op: "load", Subject: name, Cause: cause, Hint: hint}
 }
 
-// siblings are the scripts in the directory that name is in.
+// siblings lists the scripts in the directory of a file.
 func (h *Host) siblings(name string) []string {
 	var entries []fs.DirEntry
 	if rest, std := strings.CutPrefix(name, stdlibPrefix); !std {
@@ -85,7 +85,7 @@ func (h *Host) siblings(name string) []string {
 	return names
 }
 
-// module runs the file unless it has been loaded already.
+// module runs a file unless it has been loaded already.
 func (h *Host) module(name string, read func() ([]byte, error)) (*Module, error) {
 	key := name
 	if !strings.Contains(name, "//") && !strings.HasPrefix(name, "<") {
@@ -129,7 +129,7 @@ func (h *Host) module(name string, read func() ([]byte, error)) (*Module, error)
 	return m, nil
 }
 
-// short is a module's key as a user would write it.
+// short converts a module's key to the form that a user would write.
 func (h *Host) short(key string) string {
 	if wd, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(wd, key); err == nil && !strings.HasPrefix(rel, "..") {
@@ -139,7 +139,7 @@ func (h *Host) short(key string) string {
 	return key
 }
 
-// load is the load statement.
+// load implements the load statement.
 func (h *Host) load(t *starlark.Thread, module string) (starlark.StringDict, error) {
 	at := loadPos(t)
 	from := at.Filename()
@@ -189,7 +189,7 @@ func (h *Host) foreign(module string, at syntax.Position) (*Module, error) {
 	return h.module(name, func() ([]byte, error) { return src, nil })
 }
 
-// loadPos is the position of the load statement that runs on t.
+// loadPos is the position of the load statement being executed on t.
 func loadPos(t *starlark.Thread) syntax.Position {
 	if t.CallStackDepth() == 0 {
 		return syntax.Position{}
@@ -197,7 +197,7 @@ func loadPos(t *starlark.Thread) syntax.Position {
 	return t.CallFrame(0).Pos
 }
 
-// A loadError is a failure of a loaded file, with the place of the load.
+// A loadError is the error of a loaded file, with the position of the load.
 type loadError struct {
 	at  syntax.Position
 	err error

@@ -13,52 +13,54 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file stops script code that takes too much memory or time. The bounds of
-// single operations (bounds.go) do not stop growth step by step: lists that are
-// appended to, texts that are doubled. A timer looks at the heap while script
-// code runs, and cancels it when the memory in use has grown beyond the limit.
-// Garbage does not count: before that is said, it is collected.
+// This file stops code of scripts that uses too much memory or time. The bounds
+// of single operations (bounds.go) do not stop growth in many steps: lists that
+// are appended to, texts that are doubled. A timer checks the heap while code
+// of scripts runs, and cancels the code when the memory in use has grown beyond
+// the limit. Garbage does not count: it is collected before the final check.
 
-// watchTick is how often the heap is looked at. One step adds 64 MiB at most.
+// watchTick is the period of the checks. One step of a script adds at most 64
+// MiB.
 const watchTick = 5 * time.Millisecond
 
-// A watchdog looks after the calls of a Host, of which one may be in another.
+// A watchdog checks the calls of a Host, which may be nested.
 type watchdog struct {
 	limits *limits.Policy
-	hung   func(error) // a call took grace longer than the time; nil: nobody wants to know
+	hung   func(error) // called when a call exceeds its time by grace; may be nil
 	grace  time.Duration
 
 	mu      sync.Mutex
-	threads []*Thread // that run, the outermost first
-	paused  int       // how many sessions run inside
+	threads []*Thread // threads of the running calls, the outermost first
+	paused  int       // number of sessions that run inside the calls
 	timer   *time.Timer
 	began   time.Time
-	begun   bool  // base is known
-	base    int64 // memory in use when the outermost began
-	next    int64 // when to collect garbage the next time
+	begun   bool  // base is set
+	base    int64 // memory in use at the begin of the outermost call
+	next    int64 // memory in use at which garbage is collected next
 }
 
-// hungAfter is how much longer than its time a call may take. Starlark looks
-// between its steps whether it is cancelled, and one step can last for ever:
-// hashing a tuple that has the same tuple twice, which has another one twice.
+// hungAfter is the time by which a call may exceed its limit. Starlark checks
+// between steps whether it is cancelled, but one step can last for ever:
+// hashing a tuple that has the same tuple twice, which has another one twice,
+// and so on.
 const hungAfter = 5 * time.Second
 
-// HeapInUse is how many bytes the heap has in use, with garbage that was not
-// collected yet.
+// HeapInUse is the size of the heap in use in bytes, including garbage.
 func HeapInUse() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)
 	return int64(s[0].Value.Uint64())
 }
 
-// heapLive is how many bytes the last collection found in use.
+// heapLive is the size of the heap in use after the last garbage collection, in
+// bytes.
 func heapLive() int64 {
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)
 	return int64(s[0].Value.Uint64())
 }
 
-// enter begins a call on t; leave ends it.
+// enter records the begin of a call on t; leave records the end.
 func (w *watchdog) enter(t *Thread) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,7 +68,7 @@ func (w *watchdog) enter(t *Thread) {
 	if len(w.threads) > 1 {
 		return
 	}
-	// Most calls end before the first tick: the heap is read then.
+	// The heap is read at the first tick only, since most calls end before it.
 	w.began, w.begun = time.Now(), false
 	if w.timer == nil {
 		w.timer = time.AfterFunc(watchTick, w.tick)
@@ -83,8 +85,8 @@ func (w *watchdog) leave() {
 	}
 }
 
-// pause stops watching until resume: a session that a script runs has its own
-// bounds.
+// pause stops the checks until resume is called: a session that a script runs
+// has its own bounds.
 func (w *watchdog) pause() (resume func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +121,7 @@ func (w *watchdog) tick() {
 	}
 	now := HeapInUse()
 	if !w.begun {
-		// Garbage of before is nothing that the script holds.
+		// Garbage from before the call does not count for the script.
 		if now > heapLive()+w.limits.Memory/2 {
 			runtime.GC()
 			now = HeapInUse()
@@ -138,7 +140,7 @@ func (w *watchdog) tick() {
 	w.next = max(w.base+w.limits.Memory, now+w.limits.Memory/2)
 }
 
-// stop cancels the threads that run.
+// stop cancels the running threads.
 func (w *watchdog) stop(why error) {
 	for _, t := range w.threads {
 		t.stopped.CompareAndSwap(nil, &why)
@@ -146,11 +148,11 @@ func (w *watchdog) stop(why error) {
 	}
 }
 
-// Unwatched says that until resume is called, a session that the script
-// started runs, and not the script.
+// Unwatched pauses the checks until resume is called, while a session that the
+// script started runs.
 func (h *Host) Unwatched() (resume func()) { return h.watchdog.pause() }
 
-// limitError says which limit of memory or time a call exceeded.
+// limitError names the limit of memory or time that a call exceeded.
 type limitError struct{ word, text string }
 
 func (e *limitError) Error() string { return e.text }
@@ -164,7 +166,7 @@ func tooMuch(p *limits.Policy) error {
 		p.Memory>>20)}
 }
 
-// stoppedError is the error of a call that exceeded memory or time.
+// stoppedError is the error of a call that exceeded its memory or time.
 func stoppedError(p *limits.Policy, why error) *diag.Error {
 	hint := "let it do less: what is counted for each event belongs in a pipeline, such as " +
 		"stream.by(\"comm\").count()"
@@ -178,7 +180,7 @@ func stoppedError(p *limits.Policy, why error) *diag.Error {
 	return &diag.Error{Cause: why, Hint: hint}
 }
 
-// stepsError is the error of a call that took too many steps.
+// stepsError is the error of a call that exceeded its steps.
 func (t *Thread) stepsError() *diag.Error {
 	word := limits.Steps
 	if t.helper {
@@ -190,7 +192,8 @@ func (t *Thread) stepsError() *diag.Error {
 	}
 }
 
-// deep is the error of a value that main returned or a file declared.
+// deep is the error for a value, returned by main or declared by a file, that
+// is nested too deeply.
 func deep(p *limits.Policy, what string) *diag.Error {
 	return &diag.Error{Op: what, Hint: "return a list of results, for example [table, log]",
 		Cause: fmt.Errorf("lists are nested more than %d deep, or one is in itself", p.Depth)}

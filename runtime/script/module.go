@@ -13,12 +13,12 @@ import (
 
 // A Module is one loaded file.
 type Module struct {
-	Name    string // as in messages: the path as given, or @stdlib//...
+	Name    string // for messages: the path as given, or @stdlib//...
 	Doc     string // the docstring of the file, without its indentation
 	Globals starlark.StringDict
-	// Main is the function main; nil if the file is a library.
+	// Main is the function main; nil if the file has none.
 	Main starlark.Callable
-	// Options is the options(...) declaration among the globals; nil if there
+	// Options is the declaration options(...) among the globals; nil if there
 	// is none.
 	Options *option.Set
 }
@@ -66,8 +66,9 @@ func (m *Module) collect() error {
 	return m.declared()
 }
 
-// declared finds the declaration of options: opts if there is one of that
-// name, else the only one. Names with an underscore are parts of another.
+// declared finds the declaration of options: the global opts if it is one, else
+// the only one. Globals whose names begin with an underscore are parts of other
+// declarations.
 func (m *Module) declared() error {
 	if set, ok := m.Globals["opts"].(*option.Set); ok {
 		m.Options = set
@@ -91,7 +92,7 @@ func (m *Module) declared() error {
 	return nil
 }
 
-// docOf is the file's docstring with common indentation removed.
+// docOf returns the file's docstring with common indentation removed.
 func docOf(tree *syntax.File) string {
 	if len(tree.Stmts) == 0 {
 		return ""
@@ -136,12 +137,12 @@ func dedent(text string) string {
 // A NamedFunc is a function of a module.
 type NamedFunc struct {
 	Name string
-	Pos  string // where it is, file:line:col
+	Pos  string // its position, file:line:col
 	Fn   starlark.Callable
 }
 
-// Functions lists the functions that the module itself defines whose names
-// begin with prefix, in the order of the file.
+// Functions lists the functions defined in the module itself whose names begin
+// with prefix, in the order of the file.
 func (m *Module) Functions(prefix string) []NamedFunc {
 	var list []NamedFunc
 	for name, v := range m.Globals {
@@ -160,8 +161,8 @@ func (m *Module) Functions(prefix string) []NamedFunc {
 	return list
 }
 
-// Serve is Run for a module whose results are to be a part of another's, which
-// runs now. A module cannot be a part of itself.
+// Serve is like Run, for a module that the running module uses as a part of its
+// own run. A module cannot use itself.
 func (h *Host) Serve(m *Module, o *option.Values) (starlark.Value, error) {
 	if slices.Contains(h.loaded.serving, m) {
 		return nil, diag.Errorf(diag.Run, "profiler", m.Name, "is a source of itself").
@@ -172,8 +173,8 @@ func (h *Host) Serve(m *Module, o *option.Values) (starlark.Value, error) {
 	return h.Run(m, o)
 }
 
-// Run calls main with the values; main may leave the parameter out. The
-// result is main's.
+// Run calls main with the values of options, or without an argument if main has
+// no parameter, and returns its result.
 func (h *Host) Run(m *Module, o *option.Values) (starlark.Value, error) {
 	if m.Main == nil {
 		return nil, diag.Errorf(diag.Usage, "run", m.Name, "no main: the file is a library").

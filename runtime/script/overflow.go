@@ -10,17 +10,17 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file makes the interpreter's integers those of the other engines. In
-// Starlark they have no bounds; natively, and in the kernel, they have 64
-// bits, and a result that does not fit is an error of the script. So that a
-// function does not compute one thing in one engine and fail in the other,
-// per-event functions that stay interpreted run as a copy whose arithmetic is
-// checked: x + y becomes a call that adds and fails if the sum does not fit.
+// This file gives the interpreter the integers of the other engines. Starlark's
+// integers have no bounds; in native code and in the kernel they have 64 bits,
+// and a result that does not fit is an error. So that a function does not
+// succeed in one engine and fail in another, per-event functions that stay
+// interpreted run as a copy with checked arithmetic: x + y becomes a call that
+// adds and fails if the sum does not fit.
 //
-// compare.go has the comparisons. Only functions with such operators pay for it, about 50 ns for each.
-// The copy is compiled from the function's own text, with its positions.
+// compare.go has the comparisons. A checked operator costs about 50 ns. The copy is compiled from
+// the function's own text, with its positions.
 
-// CheckedFn returns fn as it runs per event: fn itself if it needs no check.
+// CheckedFn returns the checked copy of fn; fn itself if it needs no check.
 func (h *Host) CheckedFn(fn starlark.Callable) starlark.Callable {
 	f, ok := fn.(*starlark.Function)
 	if !ok {
@@ -32,15 +32,15 @@ func (h *Host) CheckedFn(fn starlark.Callable) starlark.Callable {
 	if h.checked == nil {
 		h.checked = map[*starlark.Function]starlark.Callable{}
 	}
-	h.checked[f] = f // while it is made, and if nothing is to be checked
+	h.checked[f] = f // used while the copy is made, and if nothing has to be checked
 	if c := h.checkedCopy(f); c != nil {
 		h.checked[f] = c
 	}
 	return h.checked[f]
 }
 
-// checkedCopy is nil if fn has nothing to check, or cannot be copied: its text
-// is not known.
+// checkedCopy returns the checked copy; nil if fn has nothing to check, or
+// cannot be copied since its text is unknown.
 func (h *Host) checkedCopy(fn *starlark.Function) starlark.Callable {
 	tree := h.Syntax(fn)
 	if tree == nil {
@@ -75,7 +75,7 @@ func (h *Host) checkedCopy(fn *starlark.Function) starlark.Callable {
 	}
 	copied, err := h.recompile(fn, tree, env)
 	if err != nil {
-		return nil // the text of a valid function cannot do that
+		return nil // cannot happen: the function was valid before
 	}
 	return copied
 }
@@ -108,7 +108,7 @@ func (h *Host) recompile(fn *starlark.Function, tree *Syntax,
 	default:
 		return nil, fmt.Errorf("no function at %s", tree.Pos)
 	}
-	delete(env, result) // it is defined, not given
+	delete(env, result) // the text defines it
 	for name, g := range h.guards {
 		if isGuard(name) {
 			env[name] = g
@@ -140,7 +140,7 @@ func (h *Host) recompile(fn *starlark.Function, tree *Syntax,
 	return c, nil
 }
 
-// find returns the function that begins at pos.
+// find returns the function at position pos.
 func find(file *syntax.File, pos syntax.Position) (found syntax.Node) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -162,8 +162,8 @@ func samePlace(a, b syntax.Position) bool { return a.Line == b.Line && a.Col == 
 
 func opName(op syntax.Token) string { return "operator " + op.String() }
 
-// IsNumber reports an expression of numbers only: 1 << 63 is as good as the
-// number written out, and is not checked.
+// IsNumber reports an expression of number literals only, such as 1 << 63. It
+// is treated like a literal, and is not checked.
 func IsNumber(e syntax.Expr) bool {
 	switch e := Unparen(e).(type) {
 	case *syntax.Literal:
@@ -176,10 +176,11 @@ func IsNumber(e syntax.Expr) bool {
 	return false
 }
 
-// IsArithmetic reports that the result of an operator is checked.
+// IsArithmetic reports that an operator is checked.
 func IsArithmetic(op syntax.Token) bool { return arithmetic[op] != nil }
 
-// arithmetic are the checked operators, negations those with one operand.
+// arithmetic has the checked binary operators, negations the checked unary
+// ones.
 var arithmetic, negations = func() (two, one map[syntax.Token]*starlark.Builtin) {
 	two, one = map[syntax.Token]*starlark.Builtin{}, map[syntax.Token]*starlark.Builtin{}
 	for _, op := range []syntax.Token{syntax.PLUS, syntax.MINUS, syntax.STAR,
@@ -205,9 +206,9 @@ var arithmetic, negations = func() (two, one map[syntax.Token]*starlark.Builtin)
 	return two, one
 }()
 
-// CheckedBinary is x op y as per-event functions compute it.
+// CheckedBinary computes x op y by the rules of per-event functions.
 func CheckedBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error) {
-	// Starlark's own limits on shifts are others.
+	// Starlark has other limits on shifts.
 	if op == syntax.LTLT || op == syntax.GTGT {
 		a, ok := x.(starlark.Int)
 		n, isInt := y.(starlark.Int)
@@ -231,8 +232,8 @@ func CheckedBinary(op syntax.Token, x, y starlark.Value) (starlark.Value, error)
 	return Fits(v, x, y)
 }
 
-// Fits checks an integer result: 64 bits with sign, or without if an operand
-// needed them already.
+// Fits checks that an integer result fits in 64 bits: signed, or unsigned if an
+// operand needed that already.
 func Fits(v, x, y starlark.Value) (starlark.Value, error) {
 	i, ok := v.(starlark.Int)
 	if !ok {
@@ -247,7 +248,7 @@ func Fits(v, x, y starlark.Value) (starlark.Value, error) {
 	return nil, expr.ErrOverflow
 }
 
-// isUint reports an integer that only fits in 64 bits without sign.
+// isUint reports an integer that fits in 64 bits only without a sign.
 func isUint(v starlark.Value) bool {
 	i, ok := v.(starlark.Int)
 	if !ok {
@@ -258,15 +259,15 @@ func isUint(v starlark.Value) bool {
 	return unsigned && !signed
 }
 
-// A rewriter replaces operators by calls: with guard those that may make
-// something large (guard.go), else all arithmetic.
+// A rewriter replaces operators by calls: with guard, the operators with
+// possibly large results (guard.go); else all arithmetic.
 type rewriter struct {
 	env   starlark.StringDict
 	guard bool
 }
 
-// params keeps the defaults that the function has: evaluating them again would
-// need names that it does not capture.
+// params replaces defaults by their values: evaluating them again would need
+// names that the function does not capture.
 func (r *rewriter) params(list []syntax.Expr, fn *starlark.Function) []syntax.Expr {
 	for i, p := range list {
 		if b, ok := p.(*syntax.BinaryExpr); ok && i < fn.NumParams() && fn.ParamDefault(i) != nil {
@@ -309,8 +310,8 @@ func (r *rewriter) stmts(list []syntax.Stmt) []syntax.Stmt {
 	return list
 }
 
-// assign makes x = x + y of x += y where evaluating x twice changes nothing.
-// Lists are left alone: += changes them in place.
+// assign rewrites x += y to x = x + y, if evaluating x twice has no effect. For
+// lists it is not rewritten, since += changes them in place.
 func (r *rewriter) assign(st *syntax.AssignStmt) {
 	st.LHS = r.target(st.LHS)
 	st.RHS = r.expr(st.RHS)
@@ -385,7 +386,7 @@ var inPlaceOps = map[syntax.Token]*starlark.Builtin{
 		}),
 }
 
-// target rewrites the expressions inside of an assignment's target: x[f()].
+// target rewrites the expressions inside an assignment's target: x[f()].
 func (r *rewriter) target(e syntax.Expr) syntax.Expr {
 	switch e := e.(type) {
 	case *syntax.IndexExpr:
@@ -398,7 +399,7 @@ func (r *rewriter) target(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// defaults rewrites those of parameters.
+// defaults rewrites the defaults of parameters.
 func (r *rewriter) defaults(params []syntax.Expr) {
 	for _, p := range params {
 		if b, ok := p.(*syntax.BinaryExpr); ok {

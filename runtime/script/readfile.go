@@ -7,11 +7,10 @@ import (
 	"ppscript/runtime/system/infile"
 )
 
-// maxFile bounds a script: a name may mean a file, a link or a device that has no
-// end.
+// maxFile bounds a script, since a name may be a device without an end.
 const maxFile = 8 << 20
 
-// ReadFile reads a script, which is no longer than maxFile.
+// ReadFile reads a script of at most maxFile bytes.
 func ReadFile(name string) ([]byte, error) {
 	f, err := infile.OpenNow(name)
 	if err != nil {
@@ -21,7 +20,7 @@ func ReadFile(name string) ([]byte, error) {
 	return ReadSource(f)
 }
 
-// ReadSource reads a script from where it comes.
+// ReadSource reads a script from a reader.
 func ReadSource(r io.Reader) ([]byte, error) {
 	src, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err == nil && len(src) > maxFile {

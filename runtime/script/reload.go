@@ -10,12 +10,12 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file loads files again that were edited while a REPL runs.
+// This file reloads files that were edited while a REPL runs.
 
-// A loadedBy is a load statement of a chunk.
+// A loadedBy is a load statement, and the chunk that has it.
 type loadedBy struct{ chunk, text string }
 
-// keepLoads remembers the load statements of a chunk that ran.
+// keepLoads records the load statements of a chunk that ran.
 func (r *REPL) keepLoads(chunk string, tree *syntax.File) {
 	for _, stmt := range tree.Stmts {
 		load, ok := stmt.(*syntax.LoadStmt)
@@ -36,8 +36,9 @@ func (r *REPL) keepLoads(chunk string, tree *syntax.File) {
 // Loaded reports that chunks have loaded files.
 func (r *REPL) Loaded() bool { return len(r.loads) > 0 }
 
-// Load runs a file anew, with all that it loads, and the load statements of chunks; their names
-// become globals of the REPL. load is nil if there is no file. If anything fails, all stays as it is.
+// Load runs a file again with all files that it loads, and repeats the load statements of chunks;
+// their names become globals of the REPL. load is nil if there is no file. If anything fails,
+// nothing changes.
 func (r *REPL) Load(load func(h *Host) (*Module, error)) error {
 	old, globals, loads := r.host.loaded.byName, maps.Clone(r.globals), slices.Clone(r.loads)
 	r.host.loaded.byName = map[string]*Module{}
@@ -67,8 +68,8 @@ func (r *REPL) loadAll(load func(h *Host) (*Module, error)) error {
 	return nil
 }
 
-// Changed names the files that were loaded and have another text now, each change once. Of files of
-// libraries only those are looked at for which edited holds: the others do not change.
+// Changed lists loaded files whose text has changed, each change once. A file of a library is
+// checked only if edited returns true, since others do not change.
 func (r *REPL) Changed(edited func(name string) bool) []string {
 	h := r.host
 	if h.loaded.hashes == nil {
@@ -91,7 +92,7 @@ func (r *REPL) Changed(edited func(name string) bool) []string {
 			continue
 		}
 		if err != nil {
-			continue // it is gone, or just written: what ran goes on
+			continue // the file is removed or being written: ignore that
 		}
 		sum := sha256.Sum256(text)
 		if sum != ran && sum != h.loaded.hashes[key] {

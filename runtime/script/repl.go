@@ -18,33 +18,35 @@ type REPL struct {
 	host    *Host
 	globals starlark.StringDict
 	chunks  int
-	loads   []loadedBy // by chunks, each once
+	loads   []loadedBy // load statements of chunks, each once
 }
 
-// NewREPL starts with the predeclared names.
+// NewREPL makes a REPL with the predeclared names.
 func (h *Host) NewREPL() *REPL {
 	return &REPL{host: h, globals: withGuards(h.opts.Predeclared, h.guards)}
 }
 
-// Host is the host that the REPL belongs to.
+// Host returns the host of the REPL.
 func (r *REPL) Host() *Host { return r.host }
 
-// Globals are the names that chunks see and change.
+// Globals returns the names that chunks can use and change.
 func (r *REPL) Globals() starlark.StringDict { return r.globals }
 
-// Exec runs a chunk. If its last statement is an expression, its value is
-// returned (and kept as _), else None. The error is a *diag.Error.
+// Exec runs a chunk. If its last statement is an expression, Exec returns its
+// value and stores it as _; otherwise it returns None. The error is a
+// *diag.Error.
 func (r *REPL) Exec(text string) (starlark.Value, error) {
 	r.chunks++
 	name := fmt.Sprintf("<input %d>", r.chunks)
 	return r.ExecNamed(name, text)
 }
 
-// ExecNamed is Exec with a name for messages, which should be unique.
+// ExecNamed is Exec with a name of the chunk for messages, which should be
+// unique.
 func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 	h := r.host
 	opts := dialect()
-	// load() in one chunk serves the next.
+	// Names loaded in one chunk can be used in later ones.
 	opts.LoadBindsGlobally = true
 	tree, err := h.parse(name, text, opts)
 	if err != nil {
@@ -60,7 +62,7 @@ func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 	t := h.newThread(name, h.opts.Limits.Steps)
 	v, err := t.run(func() (starlark.Value, error) {
 		if len(chunk.Stmts) > 0 {
-			// Checks and lowering read the tree as it was written.
+			// Checks and lowering use the tree before it is rewritten.
 			if err := resolve.REPLChunk(written, r.globals.Has, none, starlark.Universe.Has); err != nil {
 				return nil, err
 			}
@@ -91,8 +93,8 @@ func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 
 func none(string) bool { return false }
 
-// split takes the value of a chunk, its last statement if that is an expression,
-// from the rest.
+// split separates the last statement of a chunk, if it is an expression, from
+// the rest.
 func split(tree *syntax.File) (rest *syntax.File, last syntax.Expr) {
 	chunk := *tree
 	if n := len(tree.Stmts); n > 0 {
@@ -103,16 +105,17 @@ func split(tree *syntax.File) (rest *syntax.File, last syntax.Expr) {
 	return &chunk, last
 }
 
-// Incomplete reports that text is the beginning of a statement which goes on
-// in the next line: an open bracket, or a block that no empty line has ended.
+// Incomplete reports that text is the begin of a statement that continues on
+// the next line: it has an open bracket, or a block without an empty line at
+// the end.
 func (r *REPL) Incomplete(text string) bool {
 	lines := strings.SplitAfter(text, "\n")
 	if n := len(lines); n > 0 && lines[n-1] == "" {
 		lines = lines[:n-1]
 	}
 	wants := false
-	// Errors do not count: a wrong statement is complete unless the parser
-	// asked for more.
+	// Errors are ignored: an invalid statement is complete unless the parser
+	// wanted more lines.
 	_, _ = dialect().ParseCompoundStmt("<input>", func() ([]byte, error) {
 		if len(lines) == 0 {
 			wants = true
@@ -125,9 +128,8 @@ func (r *REPL) Incomplete(text string) bool {
 	return wants
 }
 
-// Complete lists the completions of the last name of text: whole names,
-// such as "agg.count" for "agg.c". It evaluates attributes but calls
-// nothing.
+// Complete lists completions of the last name in text, as full names, such as
+// "agg.count" for "agg.c". It evaluates attributes but calls nothing.
 func (r *REPL) Complete(text string) []string {
 	start := len(text)
 	for start > 0 && (text[start-1] == '.' || identByte(text[start-1])) {
@@ -173,13 +175,13 @@ func identByte(ch byte) bool {
 	return ch == '_' || ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9'
 }
 
-// WellFormed parses a file: it returns the error of its syntax.
+// WellFormed returns the syntax error of a file, if any.
 func WellFormed(name, text string) error {
 	_, err := Parse(name, text)
 	return err
 }
 
-// Parse is the syntax of a file.
+// Parse returns the syntax tree of a file.
 func Parse(name, text string) (*syntax.File, error) {
 	return NewHost(HostOptions{}).parse(name, text, dialect())
 }

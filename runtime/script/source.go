@@ -9,18 +9,18 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// maxSource bounds the text of a script. The parser, and all that walks its
-// trees, calls itself for expressions in brackets, so the depth of brackets has
-// a bound, too. Without brackets trees get deep by operators and calls in a row,
-// and by elif: 1 + 1 + 1 is (1 + 1) + 1. The parser makes them in a loop; code that walks
-// them needs time with the square of their depth.
+// maxSource bounds the text of a script in bytes. The parser, and all code that walks its
+// trees, is recursive for expressions in brackets, so maxBrackets bounds the depth of
+// brackets. Trees also get deep without brackets, by chains of operators and calls, and
+// by elif: 1 + 1 + 1 is (1 + 1) + 1. The parser makes these in a loop, but code that
+// walks them takes time with the square of the depth, which maxTree bounds.
 const (
 	maxSource   = 1 << 20
 	maxBrackets = 500
 	maxTree     = 5000
 )
 
-// parse is the tree of a file, which has been asked for its bounds.
+// parse returns the syntax tree of a file, after checking its bounds.
 func (h *Host) parse(name, text string, opts *syntax.FileOptions) (*syntax.File, error) {
 	if err := h.readable(name, text); err != nil {
 		return nil, err
@@ -41,7 +41,8 @@ func (h *Host) parse(name, text string, opts *syntax.FileOptions) (*syntax.File,
 	return tree, nil
 }
 
-// deepNode is where a tree is deeper than maxTree; not valid if that is nowhere.
+// deepNode is the position at which a tree is deeper than maxTree; an invalid
+// position if it is not.
 func deepNode(tree *syntax.File) (at syntax.Position) {
 	depth := 0
 	syntax.Walk(tree, func(n syntax.Node) bool {
@@ -70,7 +71,7 @@ func deepNode(tree *syntax.File) (at syntax.Position) {
 	return at
 }
 
-// readable refuses texts that are no input for the parser.
+// readable returns an error for texts that must not be passed to the parser.
 func (h *Host) readable(name, text string) error {
 	if len(text) > maxSource {
 		return diag.Errorf(diag.Run, "load", name, "got %d bytes, want at most %d", len(text), maxSource).
@@ -85,8 +86,8 @@ func (h *Host) readable(name, text string) error {
 	return nil
 }
 
-// deepest finds where more than maxBrackets are open; 0 if that is nowhere. Those
-// in texts and comments do not count.
+// deepest finds the first place with more than maxBrackets open brackets; 0 if
+// there is none. Brackets in strings and comments do not count.
 func deepest(text string) (line, col int32) {
 	line = 1
 	begin, depth := 0, 0
@@ -117,7 +118,7 @@ func deepest(text string) (line, col int32) {
 	return 0, 0
 }
 
-// textEnd is the last byte of the text that begins at i.
+// textEnd is the index of the last byte of the string that begins at i.
 func textEnd(s string, i int) int {
 	quote := s[i : i+1]
 	if strings.HasPrefix(s[i:], strings.Repeat(quote, 3)) {
@@ -130,13 +131,13 @@ func textEnd(s string, i int) int {
 		case strings.HasPrefix(s[j:], quote):
 			return j + len(quote) - 1
 		case len(quote) == 1 && s[j] == '\n':
-			return j - 1 // the parser reports the error
+			return j - 1 // not terminated; the parser reports the error
 		}
 	}
 	return len(s) - 1
 }
 
-// atGlobal puts the place where a file binds a global on an error.
+// atGlobal adds the position at which a file defines a global to an error.
 func (h *Host) atGlobal(tree *syntax.File, name string, d *diag.Error) error {
 	var at *syntax.Ident
 	syntax.Walk(tree, func(n syntax.Node) bool {

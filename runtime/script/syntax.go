@@ -6,10 +6,10 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file gives the functions of scripts to those that compile them.
+// This file gives the packages that compile functions access to their syntax.
 
-// A Syntax is the tree of one function, resolved (identifiers carry
-// *resolve.Binding). Lowering starts from it.
+// A Syntax is the resolved tree of one function: identifiers have a
+// *resolve.Binding. Lowering begins with it.
 type Syntax struct {
 	File   *syntax.File
 	Pos    syntax.Position
@@ -18,7 +18,7 @@ type Syntax struct {
 	Node   syntax.Node // *syntax.DefStmt or *syntax.LambdaExpr
 }
 
-// Syntax returns the tree of fn; nil if its file is not known to the host.
+// Syntax returns the tree of fn; nil if the host does not have its file.
 func (h *Host) Syntax(fn *starlark.Function) *Syntax {
 	pos := fn.Position()
 	src := h.texts.source(pos.Filename())
@@ -43,8 +43,8 @@ func (h *Host) Syntax(fn *starlark.Function) *Syntax {
 	return found
 }
 
-// ValueOf is the value in fn of a name that is no local variable; nil if
-// that is not known.
+// ValueOf is the value of a name in fn that is not a local variable; nil if
+// unknown.
 func (h *Host) ValueOf(fn *starlark.Function, id *syntax.Ident) starlark.Value {
 	b, _ := id.Binding.(*resolve.Binding)
 	if b == nil {
@@ -70,7 +70,7 @@ func (h *Host) ValueOf(fn *starlark.Function, id *syntax.Ident) starlark.Value {
 	return nil
 }
 
-// Unparen is e without the parentheses around it.
+// Unparen returns e without the parentheses around it.
 func Unparen(e syntax.Expr) syntax.Expr {
 	for {
 		x, ok := e.(*syntax.ParenExpr)
@@ -81,8 +81,8 @@ func Unparen(e syntax.Expr) syntax.Expr {
 	}
 }
 
-// Freeze freezes a function with its captured values, which are not nested too
-// deep to be walked through.
+// Freeze freezes a function and its captured values. It returns an error if
+// they are nested too deeply.
 func (h *Host) Freeze(fn starlark.Callable) error {
 	if f, ok := fn.(*starlark.Function); ok {
 		for i := range f.NumFreeVars() {

@@ -6,13 +6,14 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file wraps Starlark's own functions and methods in a check: whether
-// their results stay within the bounds (bounds.go).
+// This file wraps Starlark's own functions and methods in checks that their
+// results stay within bounds (bounds.go).
 
-// A check looks at a call before it is made. recv is nil for functions.
+// A check returns an error if a call must not be made. recv is nil for
+// functions.
 type check func(recv starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error
 
-// checkedBuiltin is a builtin that is called if check finds nothing.
+// checkedBuiltin makes a builtin that is called only if check returns no error.
 func checkedBuiltin(b *starlark.Builtin, c check) *starlark.Builtin {
 	return starlark.NewBuiltin(b.Name(),
 		func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
@@ -24,7 +25,7 @@ func checkedBuiltin(b *starlark.Builtin, c check) *starlark.Builtin {
 		})
 }
 
-// universal are Starlark's functions that are asked.
+// universal has the checked forms of Starlark's functions.
 func universal() starlark.StringDict {
 	out := starlark.StringDict{}
 	add := func(c check, names ...string) {
@@ -56,7 +57,7 @@ func ofElements(_ starlark.Value, args starlark.Tuple, _ []starlark.Tuple) error
 		if _, known := a.(starlark.Sequence); known {
 			continue
 		}
-		// How many there are shows when they are counted.
+		// The number of elements must be counted by iterating.
 		if it, ok := a.(starlark.Iterable); ok {
 			n := 0
 			for range starlark.Elements(it) {
@@ -81,8 +82,8 @@ func ofTexts(_ starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) err
 	return nil
 }
 
-// ofDigits bounds texts that become numbers, which takes the square of their
-// length.
+// ofDigits bounds texts that become numbers, since the conversion takes time
+// with the square of their length.
 func ofDigits(_ starlark.Value, args starlark.Tuple, _ []starlark.Tuple) error {
 	for _, a := range args {
 		if s, ok := a.(starlark.String); ok && len(s) > maxDigits {
@@ -92,7 +93,7 @@ func ofDigits(_ starlark.Value, args starlark.Tuple, _ []starlark.Tuple) error {
 	return nil
 }
 
-// methods are the methods of Starlark's types that are asked, by name.
+// methods has the checks for methods of Starlark's types, by name.
 var methods = map[string]check{
 	"difference":                  ofElements,
 	"extend":                      ofElements,
@@ -111,7 +112,8 @@ var methods = map[string]check{
 	"update":                      ofElements,
 }
 
-// AskedMethod is v, or if v is such a method one that is asked.
+// AskedMethod returns the checked form of v if v is one of these methods, else
+// v.
 func AskedMethod(v starlark.Value) starlark.Value {
 	b, ok := v.(*starlark.Builtin)
 	if !ok {
@@ -154,7 +156,7 @@ func ofJoin(recv starlark.Value, args starlark.Tuple, _ []starlark.Tuple) error 
 		for v := range starlark.Elements(it) {
 			s, ok := starlark.AsString(v)
 			if !ok {
-				return nil // join says so
+				return nil // join itself returns the error
 			}
 			if sum += len(s) + len(sep); sum > MaxText {
 				return errLongText
@@ -182,7 +184,7 @@ func ofReplace(recv starlark.Value, args starlark.Tuple, _ []starlark.Tuple) err
 func ofSplit(recv starlark.Value, args starlark.Tuple, _ []starlark.Tuple) error {
 	s, ok := starlark.AsString(recv)
 	if !ok || len(s) <= MaxElements {
-		return nil // no more parts than bytes
+		return nil // there are no more parts than bytes
 	}
 	sep := ""
 	if len(args) > 0 {

@@ -31,7 +31,8 @@ func (d logLines) Begin(_ context.Context, op plan.Running) error {
 	return nil
 }
 
-// emitter shows the events of a log: as rows, or nil, as lines; of a pair both.
+// emitter returns the function that shows an event of a log: as a row, or as a
+// line if rows is nil. A pair is shown as its two events.
 func (o *results) emitter(l *plan.LogRun, rows *view.Rows) func(e *event.Event) {
 	line := result.Line{Result: l.Name, Stacks: o.stacks.shows()}
 	hidden := func(e *event.Event) bool {
@@ -68,7 +69,8 @@ func (o *results) emitter(l *plan.LogRun, rows *view.Rows) func(e *event.Event) 
 	}
 }
 
-// headed shows the events of a log that has a heading, with their parts.
+// headed returns the function that shows an event of a log with a heading,
+// followed by the parts of the event.
 func (o *results) headed(l *plan.LogRun) func(e *event.Event, heading string, parts [2]*event.Event) {
 	line := result.Line{Result: l.Name, Stacks: o.stacks.shows()}
 	if o.cfg.Options.Stacks.FlameGraph == Stdout {
@@ -89,7 +91,7 @@ func (o *results) headed(l *plan.LogRun) func(e *event.Event, heading string, pa
 	}
 }
 
-// fill makes a line show an event.
+// fill puts an event and its stacks into a line.
 func (o *results) fill(line *result.Line, e *event.Event) {
 	line.Event, line.Marker = e, o.marker(e)
 	line.Block = registers(line.Block[:0], e)

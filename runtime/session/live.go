@@ -16,11 +16,13 @@ import (
 	"ppscript/runtime/stack/naming"
 )
 
-// spoolBytes bounds what waits while the files of programs are read: on two CPUs
-// the samples of four seconds at 1 kHz, each with a copy of 8 KiB of its stack.
+// spoolBytes bounds the memory for records that wait while the files of programs
+// are read. It holds the samples of two CPUs for four seconds at 1 kHz, each
+// with a copy of 8 KiB of its stack.
 const spoolBytes = 64 << 20
 
-// perfConfig says what the plan needs of the kernel.
+// perfConfig returns the events and records that the plan needs from the
+// kernel.
 func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	o := &w.cfg.Options
 	c := perf.Config{
@@ -51,20 +53,22 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 			func(f event.Member) bool { return f == event.MemberCgroup })
 	}
 	if p.HasStacks || p.Mappings {
-		// Symbols and unwind tables are read as programs are seen for the first
-		// time: seconds for a large one.
+		// Symbols and unwind tables of a program are read when it is first
+		// seen, which takes seconds for a large one.
 		c.Spool = o.Limits.budget.Share(4, 1, spoolBytes)
 	}
 	if len(c.Members) == 0 {
-		c.Members = []event.Member{} // nil would mean the usual ones
+		c.Members = []event.Member{} // nil would mean the default members
 	}
 	c.Members = append(slices.Clip(c.Members), o.evalMembers()...)
 	if o.Clock.Monotonic || sending(p) != nil || p.Mappings {
-		// The other clock is perf's alone: programs, and compilers that tell of code, cannot read it.
+		// Only perf can read the default clock; programs of the kernel and JIT compilers cannot.
 		c.Clock = perf.ClockMonotonic
 	}
 	c.Tracefs = w.events.here.Tracefs()
-	late := w.sieves.interpreters.Late() // of events that may be many, functions are known when they are read
+	// Functions of interpreters that are found only when a sample is read need prompt reading, which
+	// is too costly for tracepoints.
+	late := w.sieves.interpreters.Late()
 	for _, e := range localEvents(p) {
 		s := e.Source
 		ev := eventkind.Opened(s, e.Stream.Schema, e.Stream.Label, e.Filter)
@@ -81,15 +85,15 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	if c.Pages == 0 {
 		rings := w.cfg.Options.Limits.budget.Limit() / 8
 		if c.Spool > 0 {
-			rings /= 4 // a spool is as large as four rings at least
+			rings /= 4 // a spool is at least as large as four rings
 		}
 		c.Pages = DefaultPages(len(w.cfg.Target.CPUs), rings)
 	}
 	return c
 }
 
-// sayExcluded tells of options that the kernel ignores: only counters of the
-// CPU know whether they count a guest.
+// sayExcluded warns about options that the kernel ignores: only counters of the
+// CPU can leave out the host or guests.
 func (w *env) sayExcluded(p *plan.Plan) {
 	for _, e := range localEvents(p) {
 		if x := e.Source.Exclude; x.Host || x.Guest {
@@ -105,8 +109,9 @@ func (w *env) sayExcluded(p *plan.Plan) {
 	}
 }
 
-// openLive opens the plan's events. A filter that the kernel refuses, but that
-// we understand, is done natively: the plan is then built again.
+// openLive opens the plan's events. If the kernel refuses a filter that
+// ppscript can evaluate itself, the plan is built again with that filter in
+// ppscript.
 func (w *env) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Source, error) {
 	for {
 		src, err := w.openFiltered(ctx, p)
@@ -121,7 +126,7 @@ func (w *env) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Sou
 		w.refused[refused.Label] = true
 		again, buildErr := plan.Build(w.cfg.Reports, w.env(w.cfg))
 		if buildErr != nil {
-			return nil, nil, err // the kernel's words say more
+			return nil, nil, err // the kernel's error says more
 		}
 		if w.cfg.Options.Verbose > 0 {
 			w.msgs.say("%s: the kernel cannot do this filter, ppscript does it: %s", refused.Label,
@@ -131,7 +136,7 @@ func (w *env) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Sou
 	}
 }
 
-// localEvents are the events of the kernel that runs here.
+// localEvents lists the events of a plan that come from this machine's kernel.
 func localEvents(p *plan.Plan) []*plan.Event {
 	if !p.Pulls() {
 		return p.Events
@@ -173,12 +178,12 @@ func mapLive(in *plan.Instance, src *perf.Source) (to [][]*event.Stream, same bo
 	return to, same
 }
 
-// DefaultPages is the size of a ring where the user says nothing. At two
-// million events a second a ring of 2 MiB is full after 20 ms, which is more
-// than we sleep on a busy machine; the 512 KiB that an ordinary user may map
-// are full after 5. Machines with many CPUs get smaller rings: they share the
-// load. All of them together have at most so many bytes, unless that is 0. 0 is the
-// default of perf.
+// DefaultPages is the size of a ring in pages if the user does not choose one; 0
+// means the default of package perf. At two million events a second a ring of 2 MiB
+// is full after 20 ms, which is longer than the loop sleeps on a busy machine; the
+// 512 KiB that an ordinary user may map are full after 5 ms. Machines with many
+// CPUs get smaller rings, since the CPUs share the load. All rings together have at
+// most most bytes; 0 means no bound.
 func DefaultPages(cpus int, most int64) int {
 	pages, usual := 0, perf.DefaultPages
 	if cpus == 0 {

@@ -17,21 +17,22 @@ import (
 	"ppscript/runtime/target/threadset"
 )
 
-// This file is what a run does from its first event to its last result.
+// This file has the main loop of a run, from the first event to the last
+// result.
 
-// pollTime is how long events may lie in a ring before somebody looks: without
-// it a slow trickle would be shown only when the ring is half full.
+// pollTime is the longest time that events stay in a ring before they are read.
+// Without it, rare events would be shown only when the ring is half full.
 const pollTime = 100 * time.Millisecond
 
-// beatTime is how often receivers are told up to when there were no events: so long they
-// hold back what is later. What comes is told at once.
+// beatTime is the period in which receivers are told that no events came. Until then
+// they hold back later events from other sources. Events themselves are sent at once.
 const beatTime = 500 * time.Millisecond
 
-// idleTime is how long the loop may sleep where nothing comes, or programs do all
-// the work: whatever matters wakes it.
+// idleTime is the longest sleep of the loop if no events come, or if programs do
+// all the work. Whatever needs the loop wakes it.
 const idleTime = 10 * time.Second
 
-// loop runs until something ends it, then shows what there is.
+// loop runs until something ends the run, then shows the last results.
 func (r *run) loop(ctx context.Context) error {
 	if err := errors.Join(r.in.counters.begin(r), r.in.kernel.begin(r), r.in.slots.Begin()); err != nil {
 		return err
@@ -106,8 +107,8 @@ func (r *run) loop(ctx context.Context) error {
 		if over {
 			return r.finish(ended)
 		}
-		// Not before the end, which reads them anyway: a read just before it
-		// would leave a period without length.
+		// This comes after the check for the end, which reads the counters
+		// itself: two reads in a row would make a period of no length.
 		if err := r.in.counters.due(now); err != nil {
 			return err
 		}
@@ -131,8 +132,9 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// endInterval shows the results of the interval that ended at that time. What is
-// shown by slots of time needs all events of it, and knows which are of the next.
+// endInterval shows the results of the interval that ended at a time. Tables by
+// slots of time need all events of the interval, so the rings are read first;
+// events of the next interval are kept apart by their slots.
 func (r *run) endInterval(at time.Time) error {
 	whole := slices.ContainsFunc(plan.Runs[*plan.Table](r.instance), func(t *plan.Table) bool {
 		return t.Spec.View.Whole != nil
@@ -149,7 +151,7 @@ func (r *run) endInterval(at time.Time) error {
 	return r.tick(false)
 }
 
-// drain brings all that is in rings to the operators.
+// drain brings all events in the rings to the operators.
 func (r *run) drain() error {
 	r.in.polled = r.clock.Now()
 	if err := r.in.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
@@ -159,8 +161,8 @@ func (r *run) drain() error {
 	return nil
 }
 
-// tooFast reports, and says, that events come faster than the user allows, or cost more than the budget
-// whatever is left out.
+// tooFast reports that the run must end, and tells the user why: memory has run out, the budget
+// cannot be kept, or events come faster than the user allows.
 func (r *run) tooFast(speed *cost.Rate, now time.Time) bool {
 	if why := r.cfg.Options.Limits.budget.Out(); why != "" {
 		r.env.msgs.say("%s", why)
@@ -196,7 +198,7 @@ func (r *run) tooFast(speed *cost.Rate, now time.Time) bool {
 	return true
 }
 
-// work begins what goes on beside the run; the function that it returns ends it.
+// work starts the plan's background work; the function that it returns ends it.
 func work(p *plan.Plan) (end func()) {
 	stop := make(chan struct{})
 	var working sync.WaitGroup
@@ -249,7 +251,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 	return false, err
 }
 
-// nap is how long the loop may sleep.
+// nap is the longest time that the loop may sleep.
 func (r *run) nap() time.Duration {
 	switch {
 	case r.plan.Watch && r.env.watch.Ending():
@@ -283,7 +285,7 @@ func (r *run) nap() time.Duration {
 	return idleTime
 }
 
-// hear has the loop wake when somebody asks how the run stands, until end is called.
+// hear wakes the loop at each request for the state of the run, until end is called.
 func hear(r *run) (end func()) {
 	var wake func()
 	switch {
@@ -306,22 +308,22 @@ func hear(r *run) (end func()) {
 	})
 }
 
-// feed brings what is there to the operators.
+// feed brings the events that were polled to the operators.
 func (r *run) feed(final bool) {
 	if r.in.feeder != nil && !(r.plan.Overwrite && r.in.live != nil) {
 		r.in.feeder.Round(r.sink(), final)
 	}
 }
 
-// finish stops the sources, takes what is left in them, and shows the last
+// finish stops the sources, reads their remaining events, and shows the last
 // results.
 func (r *run) finish(ended bool) error {
 	r.cfg.stage("read the events that are left")
 	if r.env.rec.file == nil {
 		r.naming.end()
 	}
-	// Counters stop with the events: what comes while the rings are emptied is
-	// in neither.
+	// Counters and events stop together, so that neither has what happens while
+	// the rings are emptied.
 	if err := errors.Join(r.eval.stop(), r.in.counters.stop(), r.in.slots.Stop()); err != nil {
 		return err
 	}

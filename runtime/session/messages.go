@@ -7,11 +7,11 @@ import (
 	"ppscript/runtime/source/perf"
 )
 
-// messages are told to the user beside the results.
+// messages sends messages to the user, beside the results.
 type messages struct {
 	cfg   *Config
-	once  map[string]bool // the messages that are given once
-	heard chan string     // from other goroutines
+	once  map[string]bool // lines that were shown and are not repeated
+	heard chan string     // lines from other goroutines
 }
 
 func newMessages(cfg *Config) *messages {
@@ -24,7 +24,7 @@ func (m *messages) say(format string, args ...any) {
 	}
 }
 
-// note is say for messages that are only kind to know.
+// note is like say, for messages that are useful but not necessary.
 func (m *messages) note(format string, args ...any) {
 	if m.cfg.Notes != nil {
 		m.cfg.Notes(fmt.Sprintf(format, args...))
@@ -37,8 +37,8 @@ func (m *messages) verbose(level int, line string) {
 	}
 }
 
-// sayOnce is say for messages that a plan which is built again would repeat, and reports
-// whether it was not.
+// sayOnce is like say, but shows the same line only once in a run, also if the plan is
+// built again. It reports whether the line was new.
 func (m *messages) sayOnce(line string) (news bool) {
 	if news = m.first(line); news {
 		m.say("%s", line)
@@ -52,15 +52,15 @@ func (m *messages) noteOnce(line string) {
 	}
 }
 
-// first reports that a line was not told before.
+// first reports that a line was not shown before, and records it.
 func (m *messages) first(line string) bool {
 	told := m.once[line]
 	m.once[line] = true
 	return !told
 }
 
-// leftOut tells of an event that perf leaves out: of events that a pattern found, only to
-// users who ask for notes.
+// leftOut shows a warning of package perf. A perf.LeftOut, for an event that only a
+// pattern matched, is shown as a note.
 func (m *messages) leftOut(err error) {
 	if left := (*perf.LeftOut)(nil); errors.As(err, &left) {
 		m.note("%v", left)
@@ -69,17 +69,18 @@ func (m *messages) leftOut(err error) {
 	m.say("%v", err)
 }
 
-// elsewhere returns a function for other goroutines: sayHeard shows their messages.
+// elsewhere returns say for other goroutines. Their messages are queued until
+// sayHeard shows them.
 func (m *messages) elsewhere() func(format string, args ...any) {
 	return func(format string, args ...any) {
 		select {
 		case m.heard <- fmt.Sprintf(format, args...):
-		default: // nobody can read that fast
+		default: // the queue is full: the message is dropped
 		}
 	}
 }
 
-// sayHeard shows the messages of other goroutines.
+// sayHeard shows the queued messages of other goroutines.
 func (m *messages) sayHeard() {
 	for {
 		select {

@@ -9,34 +9,35 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file bounds the cost of naming: programs belong to their users, and one whose symbols are endless must
-// not keep a run from its end.
+// This file bounds the time for naming. Programs are under the control of their users, and a
+// program with endless symbols must not keep a run from ending.
 
-// graceTime is how long files may still be read after the run's end was due, in
-// all: counts by stack get their names only then.
+// graceTime is the total time for which files may still be read after the run's
+// end was due. Counts by stack get their names only then.
 const graceTime = 10 * time.Second
 
-// mostNotes bounds the files of which it is said that they were not read whole.
+// mostNotes bounds the messages about files that were not read in full.
 const mostNotes = 8
 
-// A namingBudget tells whether files may still be read. It is used by one goroutine.
+// A namingBudget decides whether files may still be read. It is used by one
+// goroutine.
 type namingBudget struct {
-	// due is the end that was asked for; zero is none.
+	// due is the requested end of the run; zero if there is none.
 	due time.Time
 
 	ctx   context.Context
 	say   func(text string) bool
-	ended time.Time // since the end was due; zero before
+	ended time.Time // time at which the end was due; zero before that
 	notes int
 }
 
-// newNamingBudget makes the budget of a run, which is told to end with ctx. say tells the user a text,
-// and reports whether it is news.
+// newNamingBudget makes the budget of a run, which has to end when ctx ends. say shows a text to
+// the user and reports whether it was new.
 func newNamingBudget(ctx context.Context, say func(text string) (news bool)) namingBudget {
 	return namingBudget{ctx: ctx, say: say}
 }
 
-// expired is dso.Options.Expired.
+// expired implements dso.Options.Expired: no more files may be read.
 func (p *namingBudget) expired() bool {
 	now := time.Now()
 	if p.ended.IsZero() {
@@ -50,24 +51,27 @@ func (p *namingBudget) expired() bool {
 	return !p.ended.IsZero() && now.Sub(p.ended) > graceTime
 }
 
-// waited says that so long nothing was read: files were waited for, within a bound of its own.
+// waited records a time in which files were only waited for. It does not count, since it has a
+// bound of its own.
 func (p *namingBudget) waited(d time.Duration) {
 	if !p.ended.IsZero() {
 		p.ended = p.ended.Add(d)
 	}
 }
 
-// queryGrace is how long a query may go on that was asked before the run was told
-// to end.
+// queryGrace is the time that a query in progress still has when the run has to
+// end.
 const queryGrace = time.Second
 
-// errToldToEnd is why a query has no answer.
+// errToldToEnd is the error of a query that was stopped since the run had to
+// end.
 var errToldToEnd = errors.New("stopped: the run was told to end, and the query did not")
 
-// queryEnd says when a query that begins now has to stop: at the end of the budget,
-// or soon after the run was told to end.
+// queryEnd returns the check for a query that begins now. It returns an error when
+// the query has to stop: at the end of the budget, or queryGrace after the run had
+// to end.
 func (p *namingBudget) queryEnd() func() error {
-	late := p.ctx.Err() != nil // it is one of the end
+	late := p.ctx.Err() != nil // the query belongs to the end of the run
 	var told time.Time
 	return func() error {
 		if p.ctx.Err() != nil && !late {
@@ -86,14 +90,15 @@ func (p *namingBudget) queryEnd() func() error {
 	}
 }
 
-// end says that the run ends now.
+// end records that the run ends now.
 func (p *namingBudget) end() {
 	if p.ended.IsZero() {
 		p.ended = time.Now()
 	}
 }
 
-// note is dso.Options.Note.
+// note implements dso.Options.Note: it tells the user that a file was not read
+// in full.
 func (p *namingBudget) note(f *dso.File, err error) {
 	if p.notes >= mostNotes {
 		return

@@ -10,14 +10,14 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file says what a run waited for in vain, and, for a person who looks, whether such events happen on
-// the machine outside of what was asked for: a wrong process, or a condition that lets nothing pass, looks
-// like an event that never happens.
+// This file makes the message of a run in which no event came. If a person waits for the result, it
+// also counts the events on the whole machine for a moment: with a wrong process, or a condition
+// that excludes everything, an event seems never to happen.
 
 const (
-	outsideTime   = 300 * time.Millisecond // how long events are counted outside of what was asked for
-	outsideEvents = 8                      // how many events are: each is opened on each CPU
-	namedEvents   = 3                      // how many events a message names
+	outsideTime   = 300 * time.Millisecond // time for which events are counted on the whole machine
+	outsideEvents = 8                      // most events that are counted: each is opened on each CPU
+	namedEvents   = 3                      // most events that a message names
 )
 
 // observed names the events of a run: "sched:sched_switch, sched:sched_waking and 3 more".
@@ -37,7 +37,8 @@ func (r *run) observed() string {
 	return strings.Join(names, ", ") + more
 }
 
-// nothing says that no event came, and what is known about the reason.
+// nothing returns the message that no event came, with the reason as far as it
+// is known.
 func (r *run) nothing() string {
 	if len(r.plan.Events) == 0 {
 		return "no events came"
@@ -67,7 +68,8 @@ func (r *run) nothing() string {
 	return text
 }
 
-// restricted names what keeps events of the machine out of the run: "-p and the filter say".
+// restricted names the options that exclude events of the machine from the run, as a subject
+// and verb: "-p and the filter say".
 func (r *run) restricted() string {
 	ways := r.cfg.Target.Named()
 	if len(r.cfg.Target.CPUs) > 0 {
@@ -89,7 +91,8 @@ func (r *run) restricted() string {
 	return strings.Join(ways, " and ") + says
 }
 
-// outside counts the run's tracepoints on all CPUs, whatever passes; ok is false if that cannot be done.
+// outside counts the run's tracepoints on all CPUs for outsideTime, without filters; ok is false if
+// that is not possible.
 func (r *run) outside() (n uint64, ok bool) {
 	cpus, err := kernel.OnlineCPUs()
 	if err != nil {

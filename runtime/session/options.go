@@ -14,15 +14,15 @@ import (
 	"ppscript/runtime/target/cgroup"
 )
 
-// Options are the options that all profilers share.
+// Options are the options of a run.
 type Options struct {
-	// Interval is the period of results; 0 is one result, at the end.
+	// Interval is the period of results; 0 means one result, at the end.
 	Interval time.Duration
-	// Aligned has intervals end at multiples of Interval on the wall clock, as intervals on other machines
-	// do; the first is shorter.
+	// Aligned makes intervals end at multiples of Interval on the wall clock, so that intervals of
+	// several machines end together. The first interval is then shorter.
 	Aligned bool
 	Verbose int // 1 notices, 2 events
-	// Command is the user's command line, for pictures; "" is not known.
+	// Command is the user's command line, which pictures show; "" if unknown.
 	Command string
 
 	Recording Recording
@@ -37,15 +37,16 @@ type Options struct {
 	Show      Show
 }
 
-// A Recording is read in place of the kernel's events.
+// A Recording names the recordings that are read in place of the kernel's
+// events.
 type Recording struct {
-	Path string   // "" is none: the kernel
+	Path string   // "" means the running kernel
 	More []string // other recordings, merged with Path by time
 	// From and To bound the part that is read; Interval and Duration go by the times
 	// of the recording's events.
 	From, To perfdata.Moment
-	// Read is told how much was read of Path, Named of how many stacks the functions have
-	// names; nil if nobody asks.
+	// Read is called with the number of bytes read of Path, Named with the number of
+	// stacks whose functions have names; may be nil.
 	Read  func(done, size uint64)
 	Named func(done, all uint64)
 }
@@ -53,67 +54,70 @@ type Recording struct {
 // Limits end a run.
 type Limits struct {
 	Duration time.Duration // 0: no limit
-	ExitN    uint64        // that many samples; 0: no limit
-	Rows     uint64        // of a table, for each interval; 0 is the default
-	// SamplingLimit ends the run when a CPU, or thread, sends more events a second;
-	// 0 is no limit. With Cost.EvalCPUs or Cost.EvalPIDs it is about those.
+	ExitN    uint64        // number of samples; 0: no limit
+	Rows     uint64        // rows of a table in an interval; 0: default
+	// SamplingLimit ends the run when a CPU or thread sends more events a second; 0
+	// means no limit. With Cost.EvalCPUs or Cost.EvalPIDs only these CPUs or
+	// threads are checked.
 	SamplingLimit uint64
-	// Memory bounds what the process has, in bytes; 0 is memory.Default.
+	// Memory bounds the memory of this process, in bytes; 0 means
+	// memory.Default.
 	Memory int64
 
 	budget *memory.Budget // of the run
 }
 
-// Reading says how events come here, and what runs the code for each.
+// Reading says how events are read, and which engine runs the per-event code.
 type Reading struct {
-	Pages     int    // ring size; 0 is the default
-	Watermark int    // percent of a ring that wakes us; 0 is the default
+	Pages     int    // size of a ring; 0: default
+	Watermark int    // fill of a ring that wakes the reader, in percent; 0: default
 	Engine    string // placement.EngineAuto, EnginePerf or EngineBPF; "" is EnginePerf
-	Interpret bool   // leave script functions to the interpreter
-	// OrderBytes bounds the memory for bringing events from elsewhere into order,
-	// and for receivers of events that are sent elsewhere; 0 is the bound of their
-	// packages.
+	Interpret bool   // run script functions in the interpreter
+	// OrderBytes bounds the memory for sorting events from recordings and other
+	// machines, and for events that wait for slow receivers; 0 means the defaults
+	// of these packages.
 	OrderBytes int
-	Token      string // that both sides know; "" is none
-	// TLS is our identity for peers, and the peers that we believe; nil is no TLS.
+	Token      string // secret shared with peers; "" is none
+	// TLS has our certificate and the trusted peers; nil means no TLS.
 	TLS *identity.Side
 }
 
-// Cost says which costs of the run are told beside its results.
+// Cost bounds the cost of the run, and says which costs are shown.
 type Cost struct {
-	// EvalCPUs, or the threads of EvalPIDs, are where it is counted how many events
-	// occur, and how many of them reach ppscript. One may be given.
+	// EvalCPUs and EvalPIDs select the CPUs or the threads for which the run
+	// compares how often events occur with how many reach ppscript (see eval.go).
+	// At most one of them is set.
 	EvalCPUs, EvalPIDs []int
-	UsageSelf          time.Duration // period of reports about ourselves; 0: none
-	// Budget is the share of the time of all CPUs that observing may cost; 0 is any, and so
-	// is what is less: somebody asked for that.
+	UsageSelf          time.Duration // period of reports about ppscript's own use; 0: none
+	// Budget is the share of the time of all CPUs that observing may cost. 0 means no
+	// bound, and so does a negative value, which the user chose (budget.Off).
 	Budget float64
-	// Started is when the run began, for what that costs: the zero value is when the process did.
+	// Started is the begin of the run for the budget; the zero value is the begin of the process.
 	Started budget.Start
-	look    bool // only to look at the cost: whatever the run does stays as it is
-	// Show has each interval say what it cost.
+	look    bool // only measure the cost: Budget must not change the run
+	// Show adds the cost of each interval to the results.
 	Show bool
 }
 
-// evaluates reports that the user asks how many events occur somewhere.
+// evaluates reports that the user chose CPUs or threads to evaluate.
 func (c *Cost) evaluates() bool { return len(c.EvalCPUs)+len(c.EvalPIDs) > 0 }
 
-// Symbols says where names of functions come from.
+// Symbols says where the names of functions are looked up.
 type Symbols struct {
 	// Lines, "yes" or "no", says whether frames have their source file and line,
-	// and the functions that the compiler merged into others are frames: for that
-	// DWARF is read, for seconds in large programs. "" is yes for the files of
-	// stacks.
+	// and inlined functions are frames. This reads DWARF, which takes seconds for
+	// large programs. "" means yes if stacks or timelines are written to files.
 	Lines string
-	// Root is a directory that holds the files of the programs by their paths, of
-	// another machine for example; "" is none.
+	// Root is a directory with the files of programs under their paths, for
+	// example from another machine; "" is none.
 	Root string
-	// DebugDirs are searched for files by build-id, and for separate debug files,
-	// before the usual ones.
+	// DebugDirs are searched before the usual directories, for files by build-id
+	// and for separate debug files.
 	DebugDirs []string
-	// Servers are asked for files that are nowhere else.
+	// Servers are asked for files that are not found otherwise.
 	Servers naming.Servers
-	// Later leaves functions of programs without names, which are added later to what was saved.
+	// Later leaves functions of programs without names; names are added later to the saved
+	// result.
 	Later bool
 }
 
@@ -125,25 +129,25 @@ func (o *Options) lines() bool {
 
 // Show says which results are shown, and where.
 type Show struct {
-	// NoLog leaves out the lines of events: users who want their stacks in a file
-	// do not want them as text as well. Tables are shown all the same.
+	// NoLog leaves out the lines of events, since users who write stacks to a
+	// file do not want them as text as well. Tables are still shown.
 	NoLog bool
-	// LineStacks has lines bring their stacks although a flame graph has them, too.
+	// LineStacks shows stacks in lines even if a flame graph is written.
 	LineStacks bool
-	// NoFiles writes none of the files that reports name: their tables are among
-	// the results, databases are in memory, heat maps are left out.
+	// NoFiles writes no files that reports name: their tables are shown with the
+	// other results, databases are in memory, heat maps are left out.
 	NoFiles bool
-	// Raw shows fields as the numbers that they are, also where the kernel has names
-	// for them.
+	// Raw shows fields as numbers, even if the kernel has names for the values.
 	Raw bool
-	// Whole has results keep what their tables do not show, for other outputs.
+	// Whole keeps data in results that their tables do not show, for other
+	// outputs.
 	Whole bool
-	// Self prints and sends events about ppscript's own threads, too: a log is then
-	// fed with its own output.
+	// Self includes events of ppscript's own threads. A log then also has the
+	// events that its own output causes.
 	Self bool
 }
 
-// weighed says how a budget may bound the plan.
+// weighed returns the ways in which a budget may leave out events of the plan.
 func (o *Options) weighed() placement.BudgetRules {
 	w := placement.BudgetRules{On: o.Cost.Budget > 0}
 	if o.Cost.look || o.Cost.evaluates() || o.Limits.ExitN > 0 {

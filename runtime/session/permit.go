@@ -6,11 +6,12 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// This file asks the user who started the run before it reaches beyond the kernel and
-// the output: a script names files to write and machines to talk to as freely as
-// events, and the run may be root's.
+// This file asks for permission before the run writes files, talks to other machines
+// or starts programs. A script can name these as freely as events, and the run may
+// have the rights of root.
 
-// permit asks for a Use; without a Permit all is permitted.
+// permit asks for the permission of one use; without Config.Permit all is
+// permitted.
 func (c *Config) permit(u plan.Use) error {
 	if c.Permit == nil {
 		return nil
@@ -18,9 +19,8 @@ func (c *Config) permit(u plan.Use) error {
 	return c.Permit(u)
 }
 
-// permitAll asks for all that is known before anything is opened, so that nothing happens
-// of a request of which a part is refused. Each is asked for once more where it is opened: there
-// its name is whole.
+// permitAll asks for all uses that are known before anything is opened, so that nothing happens
+// if one is refused. Each is asked for again when it is opened, with its complete name.
 func (c *Config) permitAll() error {
 	uses := plan.Uses(c.Reports)
 	if w := c.Target.Workload; w != nil && len(w.Args) > 0 {

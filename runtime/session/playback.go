@@ -9,37 +9,39 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file is the time of a run over a recording. Intervals, --from, --to and
-// --duration go by the times of its events, however fast it is read, so that
-// the results are the results that a live run would have had, and the same each time.
+// This file follows the time of a recording. Intervals, --from, --to and --duration
+// refer to the times of its events, however fast it is read, so that the results are
+// the results of a live run, and the same each time.
 //
-// Events come in order of time, in slices. A slice is cut where an interval ends:
-// what is before goes on, the interval's results are shown, then comes the rest.
+// Events come in order of time, in slices. A slice is cut at the end of an
+// interval: the events before it are passed on, the interval's results are shown,
+// then the other events are passed on.
 //
 // Tempting and wrong: to end the intervals of a pipe by our clock, since it
-// brings events while they happen. What writes it holds them back in buffers, so
-// events would be counted in the interval in which they are read.
+// brings events while they happen. The writer buffers events, so they would be
+// counted in the interval in which they are read.
 
-// quietIntervals is how many intervals without an event are shown one by one. A
-// live run merges intervals that it could not show in time; a clock that jumps by
-// days would make millions of them.
+// quietIntervals bounds the intervals without events that are shown in a row. A
+// live run merges intervals that it could not show in time; in a recording, a
+// clock that jumps by days would make millions of them.
 const quietIntervals = 1000
 
 // A playback follows the time of a recording.
 type playback struct {
 	run      *run
-	interval event.Time // 0: one result, at the end
-	from, to event.Time // what is before, and from to on, is left out
+	interval event.Time // 0: one result at the end
+	from, to event.Time // the window: events with from <= Time < to count
 	begun    bool
-	tick     event.Time // where the interval ends that has begun
-	present  event.Time // while an interval ends, and behind the window
-	over     bool       // all of the window has been read
+	tick     event.Time // end of the current interval
+	present  event.Time // present time, set while an interval ends and after the window
+	over     bool       // the end of the window was reached
 	before   event.Time // the last sample before the window
 	inside   bool       // a sample was in the window
-	wrong    error      // with the window
+	wrong    error      // error in the choice of the window
 }
 
-// newPlayback follows the time of the recording; nil if nothing depends on it.
+// newPlayback makes the playback of a run; nil if nothing depends on the time
+// of the recording.
 func newPlayback(r *run) *playback {
 	o := &r.cfg.Options
 	if r.env.rec.file == nil || o.Interval == 0 && o.Limits.Duration == 0 && !o.Recording.From.IsSet() &&
@@ -49,7 +51,7 @@ func newPlayback(r *run) *playback {
 	return &playback{run: r, interval: event.Time(o.Interval), to: event.MaxTime}
 }
 
-// begin settles the window, with the first sample.
+// begin computes the window when the first sample comes.
 func (p *playback) begin(first event.Time) error {
 	p.begun = true
 	o := &p.run.cfg.Options
@@ -76,7 +78,7 @@ func (p *playback) begin(first event.Time) error {
 		}
 		*x.to = t
 	}
-	begin := max(p.from, first) // what is late may lie before
+	begin := max(p.from, first) // late events may be before first
 	if d := event.Time(o.Limits.Duration); d > 0 && p.to-begin > d {
 		p.to = begin + d
 	}
@@ -89,12 +91,12 @@ func (p *playback) begin(first event.Time) error {
 	return nil
 }
 
-// seconds is a time as perf script prints it.
+// seconds formats a time like perf script.
 func seconds(t event.Time) string {
 	return fmt.Sprintf("%.6f", time.Duration(t).Seconds())
 }
 
-// pass hands on what is within the window, and ends the intervals.
+// pass hands on the events within the window, and ends the intervals.
 func (p *playback) pass(evs []*event.Event) {
 	r := p.run
 	start := 0
@@ -115,7 +117,8 @@ func (p *playback) pass(evs []*event.Event) {
 		}
 		switch {
 		case !p.begun || !dated(e):
-			// A thread that was there before: it has no time, or comes before any sample.
+			// The record of a thread from before the recording: it has no time, or comes
+			// before the first sample.
 		case e.Time >= p.to:
 			hand(i)
 			p.present, p.over = p.to, true
@@ -126,7 +129,8 @@ func (p *playback) pass(evs []*event.Event) {
 				p.before = e.Time
 			}
 			if e.Kind != event.Sample && e.Kind != event.Lost {
-				r.instance.Router.Events(evs[i : i+1]) // names and mappings count from the begin
+				// Names and mappings from before the window are needed in it.
+				r.instance.Router.Events(evs[i : i+1])
 			}
 			start = i + 1
 		case p.interval > 0 && e.Time >= p.tick:
@@ -138,7 +142,7 @@ func (p *playback) pass(evs []*event.Event) {
 	hand(len(evs))
 }
 
-// end finds a window that begins behind all that was read.
+// end reports an error if the window begins after the end of the recording.
 func (p *playback) end() {
 	if p.wrong == nil && p.before > 0 && !p.inside && !p.over {
 		p.wrong = diag.Errorf(diag.Usage, "option", "--from",
@@ -147,10 +151,10 @@ func (p *playback) end() {
 	}
 }
 
-// dated reports that the time of e is its own.
+// dated reports that e has a time of its own.
 func dated(e *event.Event) bool { return e.Time > 0 }
 
-// endIntervals shows the results of all intervals that end before t or at t.
+// endIntervals shows the results of all intervals that end at or before t.
 func (p *playback) endIntervals(t event.Time) {
 	r := p.run
 	for n := 0; t >= p.tick && r.results.failed == nil; n++ {
@@ -168,7 +172,8 @@ func (p *playback) endIntervals(t event.Time) {
 	}
 }
 
-// ended is where the recording's last interval ends, or what was read of it.
+// ended is the end of the interval that is being shown, or of the window once
+// it was reached; otherwise 0.
 func (p *playback) ended() event.Time {
 	if p == nil {
 		return 0

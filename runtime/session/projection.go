@@ -16,14 +16,17 @@ import (
 	"ppscript/runtime/source/perf"
 )
 
-// This file runs the programs that send the events of a plan.
+// This file runs the programs of the kernel that send events in place of perf.
+// Such a program sends a projected record: only the fields that the plan reads.
 
-// errProjection is an error of these programs; without them the plan may run.
+// errProjection is an error of these programs. The plan may still run without
+// them.
 type errProjection struct{ error }
 
 func (e *errProjection) Unwrap() error { return e.error }
 
-// send loads the programs of a plan, and has cfg's events read their projected records.
+// send loads the programs of a plan, and changes the events of cfg to read their
+// projected records.
 func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 	im := sending(p)
 	run, err := w.load(im)
@@ -32,7 +35,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 	}
 	for i := range cfg.Events {
 		if cfg.Events[i].Projection = im.Projection(i); cfg.Events[i].Projection == nil {
-			cfg.Events[i].Projection = &sent.Projection{} // a program takes it, and sends none
+			cfg.Events[i].Projection = &sent.Projection{} // a program handles the event and sends no record
 		}
 		if im.SendsStacks() {
 			cfg.Events[i].Projection.Stacks = func(hash []byte) []uint64 { return load.Chain(run, hash) }
@@ -60,13 +63,14 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 		},
 		Detach: run.Stop,
 		Wake:   run.Wake,
-		Prompt: im.KeptLayout() != nil, // what happened during a pair is overwritten soon
+		Prompt: im.KeptLayout() != nil, // the kept events of a pair are overwritten soon
 		Untold: run.Untold, Late: run.Late,
 	}
 	return run, nil
 }
 
-// sending is the programs that send what a plan reads; nil if there are none.
+// sending returns the programs that send the plan's events; nil if there are
+// none.
 func sending(p *plan.Plan) *bpf.Image {
 	switch {
 	case p.Projection != nil:
@@ -77,7 +81,8 @@ func sending(p *plan.Plan) *bpf.Image {
 	return nil
 }
 
-// programs has joins ask the programs that do their work for what these keep.
+// programs connects joins with the programs that do their work in the kernel,
+// so that the joins can read the state there.
 func programs(r *run) {
 	k, in := r.plan.Kernel, r.instance
 	if k == nil {
@@ -94,8 +99,8 @@ func programs(r *run) {
 	in.Programs = p
 }
 
-// withoutProjection is the plan without programs that send events, after err; nil if
-// it must have them.
+// withoutProjection rebuilds the plan without programs that send events if err is an
+// error of these; nil if it is not, or if the plan must have them.
 func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 	var e *errProjection
 	if !errors.As(err, &e) || sending(p) == nil || w.noProjection != "" {
@@ -119,8 +124,8 @@ func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 	return again
 }
 
-// collectSent returns the losses of the programs that send events or decide about samples, since
-// the last call. What these counted goes to the tables.
+// collectSent returns the losses since the last call in programs that send events or filter
+// samples. It also brings the counts of these programs to the tables.
 func (r *run) collectSent() (event.Loss, error) {
 	lost, err := r.env.sieves.Loss()
 	if err != nil {
@@ -139,8 +144,7 @@ func (r *run) collectSent() (event.Loss, error) {
 	return lost, err
 }
 
-// lookAtSent looks at processes that had a first stack among the stacks that programs send, while
-// they are there.
+// lookAtSent reads the mappings of processes whose first stack was sent, while they exist.
 func lookAtSent(r *run) error {
 	if !sendsStacks(r) {
 		return nil
@@ -153,7 +157,8 @@ func sendsStacks(r *run) bool {
 	return r.env.sender != nil && (r.instance.HoldsStacks() || sending(r.plan).SendsStacks())
 }
 
-// sweep cleans the set of traced processes, now and then.
+// sweep removes ended processes from the set of traced processes when that is
+// due.
 func (w *env) sweep() error {
 	if now := time.Now(); w.sender != nil && now.Sub(w.swept) >= w.sender.NextSweep(sweepTime) {
 		w.swept = now

@@ -16,23 +16,23 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file takes events from elsewhere: what another ppscript sends, and
-// recordings beside the first. Their threads ran on another machine, with
-// names of their own; their clock is made ours.
+// This file reads events of other machines: sent by another ppscript, or from
+// additional recordings. Their threads have names from that machine; their
+// times are converted to our clock.
 
-// A remote is a source of events from elsewhere.
+// A remote is a source of events of another machine.
 type remote struct {
 	name  string
 	file  *relay.Source
 	tasks *task.Table
-	// cgroups are the cgroups of its machine.
+	// cgroups are the cgroups of that machine.
 	cgroups  cgroups
 	shift    event.Time
-	host     *wallclock.Host // what the guest's CPUs are on this machine; nil if it does not matter
-	streamed bool            // not a recording beside another
+	host     *wallclock.Host // where the guest's CPUs run; nil without vm=
+	streamed bool            // sent by another ppscript, not a recording
 }
 
-// pulled finds a source's events among the events that are sent.
+// pulled finds a source's events among the events that other machines send.
 func (c *catalog) pulled(s *plan.Source) ([]*event.Schema, error) {
 	if s.Kind != eventspec.Tracepoint {
 		return nil, diag.Errorf(diag.Usage, "pull", s.FullName(), "only tracepoints can be received").
@@ -52,8 +52,8 @@ func (c *catalog) pulled(s *plan.Source) ([]*event.Schema, error) {
 	return found, nil
 }
 
-// asHere takes events for what they are on this machine: describing a plan
-// does not talk to others.
+// asHere uses this machine's definition of an event that another machine sends,
+// since describing a plan connects to no other machine.
 func (c *catalog) asHere(s *plan.Source) ([]*event.Schema, error) {
 	here := *s
 	here.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a eventspec.Attr) bool {
@@ -101,7 +101,7 @@ func (c *catalog) pulledFrom(s *plan.Source, from string) ([]*event.Schema, erro
 	return found, nil
 }
 
-// gives reports that an event comes from r.
+// gives reports that r is the source of an event.
 func (r *remote) gives(e *plan.Event) bool {
 	for _, st := range r.file.Streams() {
 		if st.Schema == e.Stream.Schema {
@@ -111,7 +111,8 @@ func (r *remote) gives(e *plan.Event) bool {
 	return false
 }
 
-// source is the remote's events as ours.
+// source returns the remote's events with times, CPUs and records converted to
+// this machine.
 func (r *remote) source() event.Source {
 	return order.Convert(lagging{r.file}, func(e *event.Event) {
 		if e.Time != 0 {
@@ -123,24 +124,25 @@ func (r *remote) source() event.Source {
 		if e.Kind != event.Sample && e.Kind != event.Lost {
 			r.tasks.Record(e)
 			if r.cgroups.record(e) {
-				e.Rec = nil // its numbers are none of ours
+				e.Rec = nil // its cgroup numbers are not ours
 			}
-			e.Kind = event.Other // threads of ours are none of its business
+			e.Kind = event.Other // it must not change the names of our threads
 		}
 	})
 }
 
-// lagging is a source that shows events later than they happen.
+// lagging marks a source whose events arrive some time after they happen.
 type lagging struct{ event.Source }
 
 // Lags implements order.Lagging.
 func (lagging) Lags() bool { return true }
 
-// skew is how far clocks may be apart to be taken for one: what reading them
-// costs on a loaded machine.
+// skew is the largest difference at which two clocks count as the same: reading
+// both takes that long on a loaded machine.
 const skew = 10 * time.Millisecond
 
-// align has the remote's events on the clock of at and wall.
+// align computes the shift of the remote's times to our clock, which shows at
+// when the wall clock shows wall.
 func (r *remote) align(at event.Time, wall time.Time, say func(string, ...any)) {
 	c := r.file.Info().Clock
 	if c.Wall.IsZero() || wall.IsZero() {
@@ -154,8 +156,8 @@ func (r *remote) align(at event.Time, wall time.Time, say func(string, ...any)) 
 	say("%s: its clock differs: events are related by the wall clocks of both, to within their error", r.name)
 }
 
-// combine makes one source of the local one, if any, and the remotes, and
-// relates their streams to those of the plan.
+// combine makes one source of the local source, if any, and the remotes. to
+// maps the streams of the sources to the streams of the plan.
 func (r *run) combine(local event.Source, to [][]*event.Stream) {
 	var parts []event.Source
 	if local != nil {
@@ -185,8 +187,8 @@ func (r *run) combine(local event.Source, to [][]*event.Stream) {
 	r.instance.Router.Remap = to
 }
 
-// lone is the only source of the run, which is a sender elsewhere; nil if there are others,
-// to whose events its own are related by time.
+// lone returns the remote that is the only source of the run and is sent by another
+// ppscript; otherwise nil. With several sources, events must be merged by time.
 func lone(r *run) *remote {
 	remotes := r.env.rec.remotes
 	if len(remotes) != 1 || !remotes[0].streamed || r.in.live != nil || r.in.kernel != nil ||
@@ -196,7 +198,7 @@ func lone(r *run) *remote {
 	return remotes[0]
 }
 
-// foreignNames has threads of remotes named by their own machine.
+// foreignNames makes threads of remotes have the names from their own machine.
 func (r *run) foreignNames() {
 	for _, e := range r.plan.Events {
 		own := r.instance.Stream(e.Stream)
@@ -216,7 +218,8 @@ func (r *run) foreignNames() {
 	}
 }
 
-// marker tells events from elsewhere from ours in a log.
+// marker is the character that marks events of other machines in a log; 0 for
+// our own.
 func (o *results) marker(e *event.Event) byte {
 	if slices.Contains(o.foreign, e.Stream) {
 		return 'G'

@@ -17,31 +17,32 @@ import (
 
 // This file sends the events that the plan wants sent.
 
-// An outlet is the delivery of what is sent: one address.
+// An outlet is the delivery of the events that are sent to one address.
 type outlet struct {
 	plan.NoDelivery
 	to      *results
-	env     *env // tells of the events, and where they come from
+	env     *env // describes the events and their sources
 	clock   *wallclock.Clock
 	in      *sources
 	op      *plan.PushRun
 	sender  *relay.Sender
-	dropped uint64 // dropped, at the last look
-	// numbers are those under which stacks were sent, as of a generation of
-	// the table; nameless have functions without names.
+	dropped uint64 // events dropped so far, at the last check
+	// numbers maps stacks to the numbers under which they were sent, for
+	// generation as of the stack table. nameless lists the sent stacks that
+	// have functions without names.
 	numbers  map[stack.ID]uint64
 	as       int
 	nameless []stack.ID
-	looked   time.Time // at the names that are new
+	looked   time.Time // last search for new names
 }
 
-// sendLag is how far behind the last look at the rings a sender says that nothing
-// older will come: an event is in its ring by then.
+// sendLag is the age at which an event is surely in its ring. A sender promises
+// that no event older than the last poll minus sendLag will follow.
 const sendLag = 50 * event.Time(time.Millisecond)
 
-// sentUntil is the time up to which everything has been sent, after an event of
-// the time last. Of now nobody knows: this thread may have waited for its CPU since
-// the rings were read.
+// sentUntil is the time up to which all events have been sent; last is the time of
+// the last event. It is before the last poll, not the present: this thread may have
+// waited for its CPU since the rings were read.
 func (s *sources) sentUntil(last event.Time, final bool) event.Time {
 	if final || s.live == nil || s.polled <= sendLag {
 		return last
@@ -53,7 +54,7 @@ func (s *sources) sentUntil(last event.Time, final bool) event.Time {
 	return max(last, until)
 }
 
-// send ends a batch of what is sent.
+// send ends a batch of sent events, and shows messages of other goroutines.
 func (r *run) send(final bool) error {
 	err := r.results.deliveries.send(r.in.sentUntil(r.instance.Router.Last, final))
 	r.env.msgs.sayHeard()
@@ -109,7 +110,7 @@ func (o *outlet) Begin(ctx context.Context, op plan.Running) error {
 
 // sentStreams describes the streams of the events that are sent.
 func (w *env) sentStreams(p *plan.PushRun) (streams []perfdata.StreamInfo) {
-	stacks := map[*event.Schema]bool{} // all streams of an event look the same
+	stacks := map[*event.Schema]bool{} // all streams of an event have the same form
 	for _, e := range p.Of {
 		stacks[e.Stream.Schema] = stacks[e.Stream.Schema] || e.Stack != nil
 	}
@@ -121,9 +122,9 @@ func (w *env) sentStreams(p *plan.PushRun) (streams []perfdata.StreamInfo) {
 	return streams
 }
 
-// number is what a stack is sent as.
+// number is the number under which a stack is sent; a new stack is sent first.
 //
-// Fast path: it was sent before.
+// Fast path: the stack was sent before.
 func (o *outlet) number(w *runStacks, id stack.ID) uint64 {
 	if id == stack.None {
 		return 0
@@ -146,11 +147,12 @@ func (o *outlet) number(w *runStacks, id stack.ID) uint64 {
 	return n
 }
 
-// nameTime is how often functions without a name are looked up again: code that
-// a compiler makes at run time has one as soon as the compiler says it.
+// nameTime is the period in which functions without a name are looked up again.
+// Code of JIT compilers gets its names when the compiler writes them.
 const nameTime = time.Second
 
-// nameAgain forgets what was sent without names.
+// nameAgain forgets the stacks that were sent without names, so that they are
+// sent again with names.
 func (o *outlet) nameAgain(w *runStacks, now time.Time) {
 	if len(o.nameless) == 0 || now.Sub(o.looked) < nameTime {
 		return
@@ -163,7 +165,7 @@ func (o *outlet) nameAgain(w *runStacks, now time.Time) {
 	o.nameless = o.nameless[:0]
 }
 
-// round ends a batch: everything up to a time has been sent.
+// round ends a batch: all events up to a time have been sent.
 func (o *outlet) round(until event.Time) error {
 	o.nameAgain(o.to.stacks, time.Now())
 	err := o.sender.Round(until)
@@ -175,7 +177,8 @@ func (o *outlet) round(until event.Time) error {
 	return err
 }
 
-// asking reports that some receiver waits to be told that there were no events.
+// asking reports that some receiver waits for the message that there were no
+// events.
 func (ds deliveries) asking() bool {
 	return slices.ContainsFunc(ds, func(d plan.Delivery) bool {
 		o, sends := d.(*outlet)

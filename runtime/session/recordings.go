@@ -13,15 +13,15 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// recordings are the sources beside the kernel that runs here: files, and other
-// machines that send their events.
+// recordings has the sources of events other than this machine's kernel: files,
+// and other machines that send events.
 type recordings struct {
 	cfg  *Config
 	msgs *messages
-	// opening ends when nobody wants to wait any longer for the descriptions of
-	// events from elsewhere: a plan asks for these events by name.
+	// opening bounds the time to connect to other machines and get the
+	// descriptions of their events, which a plan needs to find events by name.
 	opening context.Context
-	file    *relay.Source // in place of the kernel's events; nil if those are read
+	file    *relay.Source // in place of the kernel's events; nil in a live run
 	remotes []*remote
 }
 
@@ -37,7 +37,7 @@ func (r *recordings) open() error {
 		return err
 	}
 
-	opt.Progress = nil // the others are read beside it
+	opt.Progress = nil // progress is shown for the first file only
 	for _, path := range o.Recording.More {
 		file, err := relay.Open(r.opening, path, opt)
 		if err != nil {
@@ -90,7 +90,7 @@ func (r *recordings) pull(from string) (*remote, error) {
 	return m, nil
 }
 
-// all are all sources but the kernel.
+// all lists all sources other than the kernel.
 func (r *recordings) all() (all []*relay.Source) {
 	if r.file != nil {
 		all = append(all, r.file)
@@ -101,7 +101,7 @@ func (r *recordings) all() (all []*relay.Source) {
 	return all
 }
 
-// info describes the recording that events come from; nil if there is none.
+// info describes the recording; nil in a live run.
 func (r *recordings) info() *perfdata.Info {
 	if r.file == nil {
 		return nil
@@ -109,8 +109,8 @@ func (r *recordings) info() *perfdata.Info {
 	return r.file.Info()
 }
 
-// inFull reports that all there will be of the events is there: no time
-// of ours passes while they are read.
+// inFull reports that the recording is complete, so that limits on time go by
+// its events and not by our clock.
 func (r *recordings) inFull() bool { return r.file != nil && !r.file.Live() }
 
 // arch is the architecture of the events, as a GOARCH.
@@ -127,8 +127,8 @@ func (r *recordings) arch() string {
 	return runtime.GOARCH
 }
 
-// loss counts the unreadable parts of all recordings, and of events
-// sent from elsewhere.
+// loss counts the unreadable parts of all recordings and of events from other
+// machines.
 func (r *recordings) loss() event.Loss {
 	var l event.Loss
 	if r.file != nil {
@@ -140,7 +140,7 @@ func (r *recordings) loss() event.Loss {
 	return l
 }
 
-// sayWarnings says what is odd about the recordings, each thing once.
+// sayWarnings shows the warnings about the recordings, each once.
 func (r *recordings) sayWarnings() {
 	if r.file != nil {
 		for _, line := range r.file.Warnings() {
@@ -154,8 +154,8 @@ func (r *recordings) sayWarnings() {
 	}
 }
 
-// formatOf is the text of a recorded event's format; empty for live ones, of
-// which the kernel has it.
+// formatOf returns the system and the format text of a recorded event. The text
+// is empty for live events, whose format the kernel has.
 func (r *recordings) formatOf(s *event.Schema) (system, text string) {
 	if r.file == nil {
 		return s.System, ""

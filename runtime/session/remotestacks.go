@@ -11,8 +11,8 @@ import (
 
 // This file finds the sources whose events come with the names of their stacks.
 
-// carrier is the source that tells of the stacks of a stream's events, nil if
-// they are in its samples.
+// carrier is the source that sends the stacks of a stream's events with names,
+// nil if the stacks are in its samples.
 func (r *recordings) carrier(e *event.Stream) *relay.Source {
 	for _, src := range r.all() {
 		infos := src.StreamInfos()
@@ -25,7 +25,7 @@ func (r *recordings) carrier(e *event.Stream) *relay.Source {
 	return nil
 }
 
-// sayStackless tells why a pulled event has no stacks.
+// sayStackless tells the user why a pulled event has no stacks.
 func (r *recordings) sayStackless(e *plan.Event) {
 	at := slices.IndexFunc(r.remotes, func(m *remote) bool { return m.gives(e) })
 	if at < 0 {

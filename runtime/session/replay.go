@@ -9,16 +9,16 @@ import (
 	"ppscript/runtime/source/relay"
 )
 
-// openRecording has the recording deliver the plan's events. It is read in
-// file order, which is faster, where order does not matter.
+// openRecording makes the recording deliver the plan's events. If order does
+// not matter, it is read in file order, which is faster.
 func (r *run) openRecording() error {
 	w := r.env
 	if r.playback = newPlayback(r); r.playback != nil {
 		r.plan.Order = true
 	}
 	if !r.plan.Order && !w.rec.file.Info().Pipe && len(w.rec.remotes) == 0 {
-		// The plan has the schemas of the first opening; streams are
-		// related by position, which is the same.
+		// The plan has the schemas from the first opening. The streams of both
+		// openings are matched by position, which is the same.
 		again, err := relay.Open(w.rec.opening, w.cfg.Options.Recording.Path, perfdata.Options{})
 		if err != nil {
 			return err

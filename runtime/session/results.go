@@ -9,29 +9,29 @@ import (
 	"ppscript/runtime/result"
 )
 
-// results are where the run's results go.
+// results passes the run's results to their deliveries and the renderer.
 type results struct {
 	cfg        *Config
 	msgs       *messages
 	account    *account
 	out        render.Renderer
-	watch      outputWatch                // behind out
-	wall       func(event.Time) time.Time // nil if nobody knows the time of events
+	watch      outputWatch                // notes whether anything was shown
+	wall       func(event.Time) time.Time // nil if the events have no wall-clock time
 	deliveries deliveries
 	files      tableFiles
 	stacks     *runStacks
-	foreign    []*event.Stream // of events from elsewhere
-	failed     error           // what a script's function or the output said
+	foreign    []*event.Stream // streams of other machines
+	failed     error           // error of a script's function or of the output
 }
 
-// table shows a table, on timelines too.
+// table shows a table, also on timelines.
 func (o *results) table(t *result.Table) error {
 	o.deliveries.table(t)
 	return o.out.Show(t)
 }
 
-// missing is what is missing in a result of an interval: in front of it, and what
-// it left out itself.
+// missing is the loss of a result in an interval: the loss of the sources, plus
+// own, the loss of its operator.
 func (o *results) missing(t *plan.Interval, own event.Loss) event.Loss {
 	o.account.total.Add(own)
 	own.Add(t.Loss)
@@ -113,7 +113,7 @@ func (r *run) tick(final bool) error {
 	return nil
 }
 
-// meta is what all results of this interval share.
+// meta returns the data that all results of this interval share.
 func (r *run) meta(final bool, now time.Time) result.Meta {
 	router, samples := r.instance.Router, r.instance.Samples()
 	m := result.Meta{
@@ -151,7 +151,8 @@ func (r *run) meta(final bool, now time.Time) result.Meta {
 	return m
 }
 
-// first is the time of the first event; the begin of the run where events have none.
+// first is the time of the first event, or the begin of the run if events have no
+// times.
 func (r *run) first() event.Time {
 	if at := r.undated(); r.instance.Router.First == 0 && at != 0 {
 		return at - event.Time(time.Since(r.started))
@@ -159,7 +160,7 @@ func (r *run) first() event.Time {
 	return r.instance.Router.First
 }
 
-// whole is what a result says that is about the whole run until now.
+// whole is the metadata of a result about the whole run until now.
 func (r *run) whole(now time.Time) result.Meta {
 	m := r.meta(true, now)
 	m.Loss = r.account.total
@@ -170,8 +171,9 @@ func (r *run) whole(now time.Time) result.Meta {
 	return m
 }
 
-// undated is the present where no event tells the time of a live run: counters
-// and programs in the kernel only count, and events have no time where nobody asks for it.
+// undated is the present time if the events of a live run have no times, otherwise 0.
+// Counters and programs in the kernel only count, and samples have no time unless the plan
+// reads it.
 func (r *run) undated() event.Time {
 	router := r.instance.Router
 	timeless := router.Samples > 0 && router.Last == 0

@@ -17,11 +17,11 @@ import (
 	"ppscript/runtime/system/memory"
 )
 
-// scanTime bounds what reading the names of all processes may cost at start.
+// scanTime bounds the time for reading the names of all processes at start.
 const scanTime = 20 * time.Millisecond
 
-// A run is a session while it runs. It brings the events of its sources to the
-// operators of its plan, and has their results delivered.
+// A run is one run of a plan. It brings the events of its sources to the
+// operators of the plan, and delivers their results.
 type run struct {
 	env      *env
 	cfg      *Config
@@ -29,17 +29,17 @@ type run struct {
 	instance *plan.Instance // of the plan; nil until the sources are open
 	in       sources
 	clock    wallclock.Clock
-	playback *playback // nil unless something depends on the time of a recording
-	eval     *eval     // nil if nobody asked
+	playback *playback // nil unless something depends on a recording's time
+	eval     *eval     // nil unless Cost.evaluates
 	stacks   *runStacks
 	results  results
 	account  account
 	started  time.Time
 
-	unanswered  bool   // settled failed
+	unanswered  bool   // settled returned an error
 	silence     string // why nothing came; "" if something did
 	naming      namingBudget
-	statusAsked atomic.Bool // how the run stands
+	statusAsked atomic.Bool // the state of the run was requested
 }
 
 // Run plans, opens, runs, shows and closes. It returns when ctx ends (which is
@@ -56,7 +56,8 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		defer stop()
 	}
 	if c := &cfg.Options.Cost; c.Show && c.Budget == 0 {
-		// What can be bounded is measured, with a bound that nothing reaches.
+		// The cost is measured by a Governor with a budget of all CPUs, which
+		// nothing reaches, if the plan allows a budget.
 		all := cfg
 		all.Options.Cost.Budget, all.Options.Cost.look = 1, true
 		if _, err := Events(all); err == nil {
@@ -164,18 +165,19 @@ func (r *run) do(ctx context.Context) (err error) {
 	return r.results.failed
 }
 
-// wall tells the wall-clock time of events; nil if nobody knows.
+// wall returns the function from times of events to wall-clock times; nil if it
+// is unknown.
 func (r *run) wall() func(event.Time) time.Time {
 	switch {
 	case r.env.rec.file != nil && r.clock.Wall.IsZero():
-		return nil // the recording does not say
+		return nil // the recording does not have it
 	case r.cfg.Options.Clock.TSC:
-		return nil // cycles are no time
+		return nil // cycles cannot be converted
 	}
 	return r.clock.Of
 }
 
-// open opens what the plan asks for.
+// open opens the sources that the plan needs.
 func (r *run) open(ctx context.Context) (err error) {
 	p := r.plan
 	if err := r.env.cgroups.open(r.env, p); err != nil {
@@ -237,7 +239,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	return err
 }
 
-// describe tells what is attached where, once it counts.
+// describe lists where events are attached, after they began.
 func (r *run) describe() {
 	var lines []string
 	if r.in.live != nil {
@@ -254,7 +256,7 @@ func (r *run) describe() {
 	}
 }
 
-// connect relates the streams of the sources to those of the plan.
+// connect maps the streams of the sources to the streams of the plan.
 func (r *run) connect() {
 	var to [][]*event.Stream
 	if r.in.live != nil {
@@ -272,7 +274,7 @@ func (r *run) connect() {
 	}
 }
 
-// prepare connects the source with the operators.
+// prepare connects the sources with the operators.
 func (r *run) prepare() {
 	p, in := r.plan, r.instance
 	for _, st := range in.Streams() {
@@ -292,7 +294,7 @@ func (r *run) prepare() {
 	if r.in.live != nil && !r.cfg.Options.Show.Self {
 		in.HideSelf(int32(os.Getpid()), ownThreads())
 	}
-	if r.in.live != nil && !p.Pulls() { // threads of other machines have numbers of their own
+	if r.in.live != nil && !p.Pulls() { // other machines use the same numbers for other threads
 		for _, j := range plan.Runs[*plan.JoinRun](in) {
 			if j.Forgets() {
 				r.in.forgetful = append(r.in.forgetful, j)
@@ -313,11 +315,11 @@ func (r *run) prepare() {
 	}
 }
 
-// apart reports that names come through other rings than the events of their
-// CPU: then order between rings matters always.
+// apart reports that records of names and events of a CPU come through
+// different rings, so that the rings must always be merged by time.
 func (r *run) apart() bool { return sending(r.plan) != nil && r.plan.Comm }
 
-// readers is how many readers share the rings.
+// readers is the number of readers that share the rings.
 func (r *run) readers() int {
 	single := r.eval != nil || r.plan.InSlots || r.cfg.Options.Limits.ExitN > 0
 	if r.in.live == nil || single || !r.plan.Shareable() {
@@ -326,7 +328,7 @@ func (r *run) readers() int {
 	return readersFor(len(r.in.src.Rings()))
 }
 
-// side takes the records that are not samples.
+// side handles the records that are not samples.
 func (r *run) side(e *event.Event) {
 	if e.Kind == event.LostAside || e.Kind == event.Lost && e.Count == 0 {
 		r.env.msgs.sayOnce("records about processes were lost, no events: names of threads and functions " +

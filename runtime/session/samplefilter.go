@@ -13,14 +13,16 @@ import (
 	"ppscript/runtime/stack/interpreter"
 )
 
-// sieves are programs that samples call.
+// sieves has the programs of the kernel that run at each sample of perf:
+// filters, and walkers of interpreters.
 type sieves struct {
-	load.Runs                        // they decide about samples
-	host         *features.Host      // nil if no programs shall run
-	interpreters *interpreter.Walker // tells what interpreters run; nil does not
+	load.Runs                        // the filters
+	host         *features.Host      // nil if programs must not run
+	interpreters *interpreter.Walker // finds the functions that interpreters run; may be nil
 }
 
-// interpreters has programs of the kernel tell what interpreters run, where stacks are shown.
+// interpreters opens the programs that find the functions of Python, Ruby and PHP in stacks;
+// nil if the plan needs none.
 func (w *env) interpreters(p *plan.Plan) *interpreter.Walker {
 	if w.rec.file != nil || !p.Mappings || w.cfg.Target.Workload == nil && !interpreter.Runs() {
 		return nil
@@ -32,8 +34,8 @@ func (w *env) interpreters(p *plan.Plan) *interpreter.Walker {
 	return w.sieves.interpreters
 }
 
-// openFiltered opens the plan's events with the programs that decide about their
-// samples.
+// openFiltered opens the plan's events together with the programs that filter
+// their samples.
 func (w *env) openFiltered(ctx context.Context, p *plan.Plan) (src *perf.Source, err error) {
 	cfg := w.perfConfig(p)
 	defer func() {
@@ -67,7 +69,7 @@ func (w *env) openFiltered(ctx context.Context, p *plan.Plan) (src *perf.Source,
 	return src, err
 }
 
-// load loads programs.
+// load loads programs, with the unwind tables that they need.
 func (w *env) load(im *bpf.Image) (*load.Run, error) {
 	if w.cfg.spoil != nil {
 		w.cfg.spoil(im)
@@ -81,7 +83,7 @@ func (w *env) load(im *bpf.Image) (*load.Run, error) {
 	return run, err
 }
 
-// bringTables brings unwind tables to programs that walk stacks by them.
+// bringTables gives unwind tables to programs that walk stacks with them.
 func (w *env) bringTables(run *load.Run) (err error) {
 	t := &w.cfg.Target
 	named := t.Workload != nil || len(t.PIDs)+len(t.TIDs)+len(t.Cgroups) > 0
@@ -94,7 +96,7 @@ func (w *env) bringTables(run *load.Run) (err error) {
 	return err
 }
 
-// endTables ends that, and tells what programs did not find.
+// endTables ends that, and tells the user which tables programs did not find.
 func (w *env) endTables() error {
 	told, err := w.tables.End(w.cfg.Options.Verbose > 0)
 	w.tables = nil
@@ -104,7 +106,7 @@ func (w *env) endTables() error {
 	return err
 }
 
-// sayRejected tells the verifier's reason against a program.
+// sayRejected shows the verifier's log for a rejected program.
 func (w *env) sayRejected(err error) {
 	var rejected *load.Rejected
 	if errors.As(err, &rejected) && rejected.Log != "" {

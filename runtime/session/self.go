@@ -11,12 +11,13 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// knownTime is how long, in time of events, it is believed which threads are
-// ours: the runtime makes new ones, seldom, and the kernel gives numbers away
-// again.
+// knownTime is the age, in time of events, at which known threads are checked
+// again: the Go runtime sometimes makes new threads, and the kernel reuses
+// numbers.
 const knownTime = event.Time(1e9)
 
-// ownThreads returns a function that tells whether a thread is ppscript's own.
+// ownThreads returns a function that reports whether a thread is ppscript's
+// own.
 func ownThreads() func(e *event.Event, tid int32) bool {
 	pid := os.Getpid()
 	known := map[int32]bool{}
@@ -35,8 +36,8 @@ func ownThreads() func(e *event.Event, tid int32) bool {
 	}
 }
 
-// ownStacks tells rows of counts by stack that are about ppscript itself, where
-// programs count.
+// ownStacks returns a function that reports whether a row of counts by stack,
+// counted by programs, is about ppscript itself.
 func ownStacks(in *plan.Instance) func(g *agg.Group, p *agg.Partial) bool {
 	counts := map[*agg.Group]bool{}
 	for _, s := range plan.Runs[*plan.StacksRun](in) {
@@ -44,12 +45,12 @@ func ownStacks(in *plan.Instance) func(g *agg.Group, p *agg.Partial) bool {
 	}
 	pid := int64(os.Getpid())
 	return func(g *agg.Group, p *agg.Partial) bool {
-		const at = 8 * plan.StacksPID // numbers in front of it are packed in 8 bytes
+		const at = 8 * plan.StacksPID // the numbers before it in the key take 8 bytes each
 		return counts[g] && len(p.Key) >= at+8 && int64(binary.LittleEndian.Uint64(p.Key[at:])) == pid
 	}
 }
 
-// sayHidden tells what was not printed because it is about ppscript.
+// sayHidden tells the user how many events about ppscript itself were left out.
 func (r *run) sayHidden() {
 	n := r.instance.Hidden()
 	if r.in.kernel != nil {

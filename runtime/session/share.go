@@ -9,19 +9,19 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// This file lets several readers share the rings of a source, so that one core
-// is not the limit on a large machine. Each reader has an instance of the plan and
-// a part of the rings; at every interval the tables are added up. It is done only
-// where that gives the same result: see plan.Shareable. Readers cost the machine
-// cores that somebody may want, so there is one for every eight rings, at most
-// four.
+// This file lets several readers share the rings of a source, so that one core is
+// not the limit on a large machine. Each reader has an instance of the plan and a
+// part of the rings; at every interval the tables are added up. It is done only if
+// that gives the same result: see plan.Shareable. Readers take cores from other
+// work of the machine, so there is one for every eight rings, and at most four.
 
 const (
 	ringsPerReader = 8
 	maxReaders     = 4
 )
 
-// sharedFeeder has several readers. Reader 0 works on the run's own instance.
+// sharedFeeder feeds events through several readers. Reader 0 uses the run's
+// own instance.
 type sharedFeeder struct {
 	readers []*reader
 }
@@ -31,7 +31,7 @@ type reader struct {
 	drain    *order.Drain
 }
 
-// readersFor is how many readers so many rings are worth.
+// readersFor is the number of readers for a number of rings.
 func readersFor(rings int) int {
 	return max(1, min(rings/ringsPerReader, maxReaders, runtime.GOMAXPROCS(0)-1))
 }
@@ -49,7 +49,7 @@ func share(src event.Source, in *plan.Instance, n int) *sharedFeeder {
 	return s
 }
 
-// part is every n-th ring of a source.
+// part has every n-th ring of a source, beginning with ring i.
 type part struct {
 	event.Source
 	n, i  int
@@ -84,7 +84,7 @@ func (s *sharedFeeder) Stats() order.Stats {
 	return sum
 }
 
-// absorb adds what the other readers counted to the run's own instance.
+// absorb adds the counts of the other readers to the run's own instance.
 func (s *sharedFeeder) absorb() {
 	for _, r := range s.readers[1:] {
 		s.readers[0].instance.Absorb(r.instance)

@@ -10,23 +10,24 @@ import (
 	"ppscript/runtime/source/perf"
 )
 
-// This file reads the records about processes beside a run whose events stay inside the kernel: no samples
-// come, but naming the addresses that programs found takes the maps of processes, also of processes that have
-// ended. The records are on the clock of programs.
+// This file reads the side records about processes if the events of a run stay inside the kernel.
+// No samples come, but to name the addresses that programs found, the mappings of processes are
+// needed, also of ended ones. The records have times of the programs' clock.
 
-// A sideBand is the records about all processes, or about the observed ones. A nil one has none.
+// A sideBand reads the side records about all processes, or about the observed ones. A nil
+// sideBand has none.
 type sideBand struct {
 	src    *perf.Source
 	feeder order.Feeder
 	over   bool
 }
 
-// openSideBand begins to read the records about what processes map, and, if it is asked to, about cgroups.
-// spool is the room for what nobody has read yet, in bytes.
+// openSideBand opens the side records about names and mappings of processes, and about cgroups if
+// cgroups is set. spool is the memory for records that are not read yet, in bytes.
 func openSideBand(ctx context.Context, of *perf.Target, cgroups bool, spool int,
 	loop *perf.Watch) (*sideBand, error) {
 	var target perf.Target
-	if len(of.PIDs) > 0 { // what others map is of no use, and wakes
+	if len(of.PIDs) > 0 { // mappings of other processes are useless, and would wake the loop
 		target = perf.Target{PIDs: of.PIDs, Inherit: perf.Yes}
 	}
 	src, err := perf.Open(ctx, perf.Config{
@@ -43,10 +44,11 @@ func openSideBand(ctx context.Context, of *perf.Target, cgroups bool, spool int,
 	return sideBandOf(src), nil
 }
 
-// sideBandOf is the records of a source, which it owns from then on.
+// sideBandOf makes the sideBand of a source, and owns the source from then on.
 func sideBandOf(src *perf.Source) *sideBand { return &sideBand{src: src, feeder: order.NewMerge(src)} }
 
-// round brings the records that there are to sink; final are the last ones.
+// round brings the available records to sink; final says that it is the last
+// round.
 func (b *sideBand) round(sink func([]*event.Event), final bool) error {
 	if b == nil || b.over {
 		return nil

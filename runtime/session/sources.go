@@ -15,9 +15,9 @@ import (
 	"ppscript/runtime/system/workload"
 )
 
-// sources are what a run reads.
+// sources has the sources of events of a run.
 type sources struct {
-	src       event.Source // of events; nil if there are none to read
+	src       event.Source // nil if there are no events to read
 	live      *perf.Source // the kernel's part of src; nil if it has none
 	kernel    *kernelRun   // in place of src
 	watch     *perf.Watch  // see observeTarget; nil if nothing needs it
@@ -26,15 +26,16 @@ type sources struct {
 	windows   windows
 	counters  counters
 	feeder    order.Feeder    // brings the events of src into order
-	polled    event.Time      // when src was polled last
-	forgetful []*plan.JoinRun // that want to know of threads that end
+	polled    event.Time      // time of the last poll of src
+	forgetful []*plan.JoinRun // joins that drop state of ended threads
 	workload  ending
 }
 
-// observe reports that there is something to observe.
+// observe reports that the run has any source.
 func (s *sources) observe() bool { return s.src != nil || s.kernel != nil || s.counters.any() }
 
-// gaps is how often a CPU came online and its first events were missed.
+// gaps counts the CPUs that came online during the run and whose first events
+// were missed.
 func (s *sources) gaps() uint64 {
 	var n uint64
 	if s.live != nil {
@@ -46,7 +47,7 @@ func (s *sources) gaps() uint64 {
 	return n + s.counters.gaps()
 }
 
-// growing reports that rings of other CPUs may come: rings of CPUs that are offline now.
+// growing reports that the source may get more rings, because some CPUs are offline now.
 func (s *sources) growing() bool {
 	if s.live == nil {
 		return false
@@ -55,7 +56,7 @@ func (s *sources) growing() bool {
 	return err != nil || len(cpus.Possible) > len(cpus.Online)
 }
 
-// comesOrGoes tells joins of threads that begin and end.
+// comesOrGoes reports begins and ends of threads to the joins that need them.
 func (s *sources) comesOrGoes(e *event.Event) {
 	if len(s.forgetful) == 0 || e.Kind != event.Fork && e.Kind != event.Exit {
 		return
@@ -71,9 +72,10 @@ func (s *sources) comesOrGoes(e *event.Event) {
 	}
 }
 
-// observeTarget opens the run's watch unless it is open: it notices the target's end, starts a workload and
-// holds it. What observes the target without rings shares it, and releases a workload once for each of its
-// Openers: programs of the kernel, and counters that count when the command is let go.
+// observeTarget opens the run's watch unless it is open. The watch notices the target's end, and
+// starts a workload and holds it. It is shared by the sources without rings: programs of the
+// kernel, and counters that must count when the command starts. The workload begins when each of
+// them has released it (see Workload.Openers).
 func (s *sources) observeTarget(t perf.Target) (err error) {
 	if s.watch == nil {
 		s.watch, err = perf.OpenWatch(t)
@@ -91,7 +93,7 @@ func (s *sources) unwatch() error {
 	return err
 }
 
-// close closes the sources, and takes the status of the workload.
+// close closes the sources, and records the exit status of the workload.
 func (s *sources) close() error {
 	if s.watch != nil {
 		s.workload.of(s.watch.WorkloadStatus())
@@ -108,18 +110,19 @@ func (s *sources) close() error {
 	return errors.Join(errs...)
 }
 
-// An ending is how the workload ended.
+// An ending is the exit status of the workload.
 type ending struct {
-	status int            // -1 if it is not over
-	signal syscall.Signal // that ended it
+	status int            // -1 if it has not ended
+	signal syscall.Signal // the signal that ended it
 }
 
-// of takes the status that a source has of the workload, if it is over.
+// of records the status of the workload if it has ended.
 func (e *ending) of(status *os.ProcessState, over bool) {
 	if over {
 		e.status, e.signal = workload.ExitStatus(status)
 	}
 }
 
-// sawEnds reports that the source has seen the end of all processes that the user named.
+// sawEnds reports that the source has noticed the end of all processes that the user
+// named.
 func (s *sources) sawEnds() bool { return s.live != nil && s.live.SawEnds() }

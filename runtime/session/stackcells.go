@@ -20,7 +20,8 @@ func (w *runStacks) eventStack(e *event.Event) result.CallStack {
 	return result.CallStack{Frames: frames, Cut: s.Cut}
 }
 
-// moreStacks are the other stacks of an event that was made here.
+// moreStacks appends the additional stacks of a derived event, such as the
+// stack of the start of a pair.
 func (w *runStacks) moreStacks(dst []result.NamedStack, e *event.Event) []result.NamedStack {
 	if e.Stream.Index >= len(w.show) || len(w.show[e.Stream.Index]) < 2 {
 		return dst
@@ -43,7 +44,7 @@ func stackIn(e *event.Event, f *event.Field) stack.ID {
 	return stack.ID(id)
 }
 
-// text names the stacks in a table's cells.
+// text makes the cells of a table with numbers of stacks show functions.
 func (w *runStacks) text(t *result.Table, name func(frames []*result.Frame) string) {
 	if w == nil {
 		return
@@ -70,7 +71,8 @@ func (w *runStacks) text(t *result.Table, name func(frames []*result.Frame) stri
 	}
 }
 
-// registers is the block of an event that has a field of that kind.
+// registers appends the text of an event's field regs, its registers, if it has
+// one.
 func registers(dst []byte, e *event.Event) []byte {
 	if e.Stream == nil || e.Kind != event.Sample {
 		return dst

@@ -13,15 +13,15 @@ import (
 	"ppscript/runtime/stack/naming"
 )
 
-// This file delivers counts by stack: at each interval the counts that are results;
-// counts of files have a delivery of their own, see stackfile.go.
+// This file delivers counts by stack as results, at each interval. Counts that go
+// to files are delivered by stackfile.go.
 
-// stackCounts is what both have in common.
+// stackCounts is the common part of both deliveries.
 type stackCounts struct {
 	plan.NoDelivery
 	to     *results
 	op     *plan.StacksRun    // nil until begin
-	before *naming.Symbolized // counts whose stacks were let go, nil if there are none
+	before *naming.Symbolized // counts that were symbolized, so that their stacks could be freed; may be nil
 }
 
 func (c *stackCounts) Begin(_ context.Context, op plan.Running) error {
@@ -31,7 +31,7 @@ func (c *stackCounts) Begin(_ context.Context, op plan.Running) error {
 
 func (*stackCounts) Late() bool { return true }
 
-// result makes the result of what was counted.
+// result makes the result of the counts so far.
 func (c *stackCounts) result(m result.Meta) *result.Stacks {
 	s := c.op
 	out := &result.Stacks{
@@ -58,9 +58,9 @@ func (c *stackCounts) result(m result.Meta) *result.Stacks {
 	return out
 }
 
-// counted calls fn for what was counted since stacks were let go, with frames that
-// are valid until it returns. It adds up the samples whose stacks lack outer
-// frames, and the samples whose stacks were unwound.
+// counted calls fn for each count since the last symbolize, with frames that are
+// valid until fn returns. It returns the number of samples whose stacks lack outer
+// frames, and of samples whose stacks were unwound.
 func (c *stackCounts) counted(w *runStacks, fn func(x *result.StackSample)) (cut, unwound uint64) {
 	s := c.op
 	keys, count := plan.StacksKey+len(s.Keys), s.Counted()
@@ -106,7 +106,8 @@ func (c *stackCounts) counted(w *runStacks, fn func(x *result.StackSample)) (cut
 	return cut, unwound
 }
 
-// namedKey is a key of a stack as results write it, apart from that of the samples that found no room.
+// namedKey returns the key of a count for results. A text of the user that equals agg.OtherKey is
+// changed, since that key stands for samples that found no room.
 func namedKey(key []event.Value) []event.Value {
 	for i, v := range key {
 		if v.Kind == event.StrValue && v.String() == agg.OtherKey {
@@ -117,8 +118,8 @@ func namedKey(key []event.Value) []event.Value {
 	return key
 }
 
-// other is the samples that found no room among those counted, as one whose function and keys
-// are agg.OtherKey; false if all found room.
+// other returns the samples that found no room in the group, as one sample with the function
+// naming.NoRoom and the keys agg.OtherKey; some is false if all found room.
 func (c *stackCounts) other() (x result.StackSample, some bool) {
 	row := c.op.Group.Other()
 	if row == nil {
@@ -133,14 +134,15 @@ func (c *stackCounts) other() (x result.StackSample, some bool) {
 	return x, true
 }
 
-// wholeOf is a sum as the values of stacks hold it: the nearest there is, if it is beyond them.
+// wholeOf returns a sum as an int64, rounded down; a sum outside the range gives the nearest
+// end of the range.
 func wholeOf(v event.Value) int64 {
 	n, _ := v.Number()
 	return n.Int()
 }
 
-// symbolize names the stacks that were counted, so that they can be let go. It
-// returns the samples whose stacks there was no room for.
+// symbolize replaces the counted stacks by their names, so that the stacks can
+// be freed. It returns the number of samples whose names found no room.
 func (c *stackCounts) symbolize(w *runStacks, show naming.FrameDetail) (evicted uint64) {
 	if c.op.Group.Len() == 0 {
 		return 0
@@ -154,12 +156,13 @@ func (c *stackCounts) symbolize(w *runStacks, show naming.FrameDetail) (evicted 
 	c.before.Unwound += unwound
 	c.before.Loss.Add(c.op.Group.Loss())
 	c.op.Group.Reset()
-	const bytes = 256 // of one
+	const bytes = 256 // size of one entry
 	most := c.to.cfg.Options.Limits.budget.Share(4, bytes, naming.MostSymbolized)
 	return c.before.Bound(most, c.weight())
 }
 
-// weight is what a stack counts for: its value if there is one.
+// weight returns the measure that decides which stacks are kept: the value if
+// there is one, else the count.
 func (c *stackCounts) weight() func(t *naming.Tally) int64 {
 	if c.op.Value.Name != "" {
 		return func(t *naming.Tally) int64 { return t.Value }
@@ -167,13 +170,13 @@ func (c *stackCounts) weight() func(t *naming.Tally) int64 {
 	return func(t *naming.Tally) int64 { return int64(t.Count) }
 }
 
-// clear begins to count anew.
+// clear removes all counts.
 func (c *stackCounts) clear() {
 	c.op.Group.Reset()
 	c.before = nil
 }
 
-// loss is what is missing in the counts.
+// loss is the loss of the operator, also of counts that were symbolized.
 func (c *stackCounts) loss() event.Loss {
 	loss := c.op.Group.Loss()
 	if c.before != nil {
@@ -182,11 +185,12 @@ func (c *stackCounts) loss() event.Loss {
 	return loss
 }
 
-// stackResult is the delivery of counts by stack that are shown, or aside: sent elsewhere.
+// stackResult is the delivery of counts by stack that are results. aside says that they
+// are not shown but sent to another machine.
 type stackResult struct {
 	stackCounts
 	aside    bool
-	recorded *perfdata.Info // nil: the events are of this machine
+	recorded *perfdata.Info // nil in a live run
 }
 
 func (d *stackResult) ShowsLoss() bool { return !d.aside }
@@ -195,7 +199,7 @@ func (d *stackResult) Elsewhere() bool { return d.aside }
 
 func (d *stackResult) letGo(w *runStacks) { d.symbolize(w, naming.All) }
 
-// Tick shows what was counted by stack in the interval.
+// Tick shows the counts by stack of the interval.
 func (d *stackResult) Tick(t *plan.Interval) error {
 	spec := d.op.Spec
 	res := d.result(t.Meta(d.op.Name, spec.Title, d.to.missing(t, d.loss())))

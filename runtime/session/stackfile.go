@@ -20,28 +20,29 @@ import (
 )
 
 // This file writes the stacks of a run to files: folded text, flame graphs,
-// pprof. They are counted apart from what the script shows, over the whole run;
-// only folded text comes interval by interval, stamped with its beginning.
+// pprof. They are counted over the whole run, independent of the script's
+// results. Only folded text is written at each interval, with the interval's
+// begin.
 
-// A stackFile is the delivery of counts by stack that go to a file.
+// A stackFile is the delivery of counts by stack to one file.
 type stackFile struct {
 	stackCounts
 	of       wholeRun
 	recorded *perfdata.Info  // nil: the events are of this machine
-	file     *picture.Stacks // nil: the stacks go to the output of results
+	file     *picture.Stacks // nil: the stacks are printed among the results
 	stamped  bool
-	since    time.Time // Begin of the interval
+	since    time.Time // begin of the interval
 }
 
-// A wholeRun is what a file tells of the run.
+// A wholeRun has the facts about the run that files show.
 type wholeRun interface {
-	// whole is what a result says that is about the whole run until now.
+	// whole is the metadata of a result about the whole run until now.
 	whole(now time.Time) result.Meta
-	// command is the command line; "" if there is none.
+	// command is the command line; "" if unknown.
 	command() string
-	// caption is what a file tells besides: the host, and how often was sampled.
+	// caption names the host and the sampling frequency.
 	caption() string
-	// begin is when; ran reports that it did.
+	// begin is the time at which the run began; ran reports that it began.
 	begin() time.Time
 	ran() bool
 }
@@ -49,7 +50,7 @@ type wholeRun interface {
 // Stdout as the file of a flame graph prints folded stacks among the results.
 const Stdout = output.Stdout
 
-// Open opens the file; what goes to the output of results has none.
+// Open opens the file, unless the stacks are printed among the results.
 func (f *stackFile) Open(ctx context.Context, op plan.Operator) (err error) {
 	o, option := &f.to.cfg.Options, op.(*plan.StacksOp).Spec.File
 	path := o.Stacks.Path(option)
@@ -72,7 +73,7 @@ func (f *stackFile) Open(ctx context.Context, op plan.Operator) (err error) {
 	return nil
 }
 
-// printable is an error if an option stands for a form that is no text.
+// printable returns an error if an option stands for a format that is not text.
 func printable(option string) error {
 	_, suffix, own := render.StackFormatFor(option)
 	if !own {
@@ -82,7 +83,7 @@ func printable(option string) error {
 		WithHint("name it, for example: --%s cpu%s", option, suffix)
 }
 
-// format is the form of the file; what goes to the output of results is text.
+// format is the format of the file; folded text among the results.
 func (f *stackFile) format() render.StackFormat {
 	if f.file == nil {
 		return render.FoldedFormat
@@ -93,8 +94,8 @@ func (f *stackFile) format() render.StackFormat {
 // Elsewhere implements plan.Delivery.
 func (*stackFile) Elsewhere() bool { return true }
 
-// Tick appends the stacks of the interval that ends to a file that shows
-// intervals, and prints what goes to the output of results at the end.
+// Tick appends the stacks of the interval to a file that shows intervals.
+// Stacks among the results are printed at the end of the run.
 func (f *stackFile) Tick(t *plan.Interval) error {
 	if !f.stamped && !(t.Final && f.file == nil) {
 		return nil
@@ -107,7 +108,8 @@ func (f *stackFile) Tick(t *plan.Interval) error {
 	return nil
 }
 
-// letGo implements stackHolder. What gives way is told with the results of others.
+// letGo implements stackHolder. Dropped samples are counted in the losses of all
+// results.
 func (f *stackFile) letGo(w *runStacks) {
 	show := naming.InPictures
 	switch f.format() {
@@ -119,7 +121,7 @@ func (f *stackFile) letGo(w *runStacks) {
 	w.evicted += f.symbolize(w, show)
 }
 
-// deliver writes what was counted.
+// deliver writes the counts so far.
 func (f *stackFile) deliver(now time.Time) error {
 	m := f.of.whole(now)
 	m.Name, m.Title = f.op.Name, f.op.Spec.Title
@@ -145,7 +147,8 @@ func (f *stackFile) deliver(now time.Time) error {
 	return f.file.Write(res, start, captionOf(f.of))
 }
 
-// captionOf is what a file tells that has no other place for the command line.
+// captionOf is the caption for files without a separate place for the command
+// line.
 func captionOf(r wholeRun) string {
 	parts := slices.DeleteFunc([]string{r.command(), r.caption()}, func(s string) bool { return s == "" })
 	return strings.Join(parts, ", ")
@@ -173,8 +176,8 @@ func (r *run) caption() string {
 	return strings.Join(parts, ", ")
 }
 
-// Close writes the file and closes it. It does so however the run ended, unless
-// nothing was opened.
+// Close writes and closes the file. It also writes it after an error, unless
+// the run never began.
 func (f *stackFile) Close() error {
 	if f.file == nil {
 		return nil
@@ -187,7 +190,7 @@ func (f *stackFile) Close() error {
 		if errs = append(errs, err); err == nil {
 			f.to.msgs.note("wrote %s; %s", f.file.Path, f.file.Format.Advice(f.file.Path))
 			m := f.of.whole(time.Now())
-			if m.Cost.Sampled() && f.format() == render.FoldedFormat { // which has no place for it
+			if m.Cost.Sampled() && f.format() == render.FoldedFormat { // a file without place for remarks
 				f.to.msgs.say("%s: %s", f.file.Path, render.Remarks(&result.Meta{Cost: m.Cost}))
 			}
 		}

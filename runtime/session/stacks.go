@@ -15,16 +15,17 @@ import (
 	"ppscript/runtime/stack/naming"
 )
 
-// This file connects the stacks of samples with their names: a Reader in front
-// of each stream's decoder numbers them, and the numbers are turned into frames
-// when a result is shown.
+// This file connects the stacks of samples with their names: a Reader around
+// each stream's decoder gives the stacks numbers, and the numbers are turned
+// into frames when a result is shown.
 
-// runStacks is the stacks of a run; nil if no event has any and nothing counts by stack.
+// runStacks has the stacks of a run; nil if no event has stacks and nothing counts by
+// stack.
 type runStacks struct {
 	*naming.Namer
-	show [][]*event.Field // by stream: the stacks that a log shows, the event's own first
-	// evicted are the samples of rare stacks that gave way in files, since the last
-	// tick.
+	show [][]*event.Field // fields of the stacks that a log shows, by stream; the event's own stack first
+	// evicted counts the samples of rare stacks that were dropped from files since
+	// the last tick.
 	evicted uint64
 	line    []*result.Frame
 }
@@ -65,18 +66,18 @@ func openStacks(r *run) {
 	r.env.events.here.Symbols, r.env.events.here.Place = r.stacks.Kernel(), r.stacks.Place
 }
 
-// expired reports that no file is to be read for names any more: it took too long, or there is no memory.
+// expired reports that no more files may be read for names: the time or the memory has run out.
 func (r *run) expired() bool { return r.naming.expired() || r.cfg.Options.Limits.budget.Scarce() }
 
-// note tells of a file that was not read whole. Where memory was scarce, the bound on memory tells that
-// itself.
+// note tells the user that a file was not read in full. If memory ran out, package memory tells the
+// user instead.
 func (r *run) note(f *dso.File, err error) {
 	if !errors.Is(err, dso.ErrExpired) || r.naming.expired() {
 		r.naming.note(f, err)
 	}
 }
 
-// read puts the Readers in front of the decoders.
+// read puts the Readers around the decoders.
 func (w *runStacks) read(r *run) {
 	if w == nil {
 		return
@@ -89,7 +90,7 @@ func (w *runStacks) read(r *run) {
 		}
 	}
 	limit := stack.Most(r.env.rec.file != nil)
-	local := 0 // index among the events of the kernel that runs here
+	local := 0 // index among the events of this machine's kernel
 	for _, e := range r.plan.Events {
 		i := local
 		if !e.Source.Pulled() {
@@ -119,7 +120,8 @@ func (w *runStacks) read(r *run) {
 			}
 			own.Members = reader
 			if r.in.live != nil {
-				// Without a map of streams, events come with the source's own.
+				// Without Router.Remap, events have the streams of the source
+				// itself.
 				if st := r.in.live.StreamOf(i); st != nil {
 					st.Members = reader
 				}
@@ -131,7 +133,7 @@ func (w *runStacks) read(r *run) {
 	}
 }
 
-// record takes the records that are not samples.
+// record handles the records that are not samples.
 func (w *runStacks) record(e *event.Event) {
 	if w != nil {
 		w.Record(e)
@@ -146,7 +148,7 @@ func (w *runStacks) shows() bool {
 	return slices.ContainsFunc(w.show, func(s []*event.Field) bool { return len(s) > 0 })
 }
 
-// shownStacks are the stacks that events made here carry, by stream.
+// shownStacks lists the fields with stacks of derived events, by stream.
 func shownStacks(streams []*event.Stream, quiet bool) [][]*event.Field {
 	show := make([][]*event.Field, len(streams))
 	for i, st := range streams {
@@ -162,7 +164,8 @@ func shownStacks(streams []*event.Stream, quiet bool) [][]*event.Field {
 	return show
 }
 
-// loss is what found no room in the table, or in files, since the last tick.
+// loss counts the stacks that found no room in the table or in files since the
+// last tick.
 func (w *runStacks) loss() event.Loss {
 	if w == nil {
 		return event.Loss{}

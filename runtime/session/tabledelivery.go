@@ -16,8 +16,8 @@ type tableDelivery struct {
 	table *plan.Table
 }
 
-// Open opens the file that the table goes to, if there is one; several tables
-// may share it.
+// Open opens the file for the table, if there is one; several tables may share
+// it.
 func (d *tableDelivery) Open(ctx context.Context, op plan.Operator) error {
 	return d.to.files.open(ctx, d.to.cfg, op.(*plan.TableOp).Spec.View.File)
 }
@@ -55,7 +55,7 @@ func (d *tableDelivery) Tick(t *plan.Interval) error {
 // kcyc is the unit of durations that were counted in cycles.
 var kcyc = unit.Unit{Symbol: "kcyc", Base: "cycles", Scale: 1e3, Prec: 3}
 
-// inCycles says that times were told in cycles.
+// inCycles changes the unit of times that were measured in cycles.
 func inCycles(t *result.Table) {
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.Unit == unit.US {

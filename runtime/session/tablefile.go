@@ -13,16 +13,17 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A tableFile takes tables in place of the output, as text behind the old content.
+// A tableFile is a file to which tables are appended as text, instead of being
+// shown.
 type tableFile struct {
 	file *os.File
 	out  render.Renderer // nil before the first table
 }
 
-// tableFiles are by path.
+// tableFiles are the open files by path.
 type tableFiles map[string]*tableFile
 
-// open opens a file that tables go to, unless it is open or there is none.
+// open opens the file at a path, unless it is open already or path is "".
 func (fs tableFiles) open(ctx context.Context, cfg *Config, path string) error {
 	if path == "" || fs[path] != nil || cfg.Options.Show.NoFiles {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// checkTarget finds what the user wants to observe that the plan cannot, or that
-// would give numbers that are not true.
+// checkTarget returns an error if the plan cannot observe the target, or if its
+// numbers would be wrong for it.
 func checkTarget(p *plan.Plan, t *perf.Target) error {
 	ways := t.Named()
 	if p.WholeCPUs != "" {

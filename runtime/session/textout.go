@@ -2,10 +2,10 @@ package session
 
 import "ppscript/runtime/result"
 
-// textOut takes what exec attributes print.
+// textOut shows the output of the source attribute exec among the results.
 type textOut struct {
 	to   *results
-	text result.Text // of the call
+	text result.Text // reused in each call
 }
 
 func (t *textOut) Write(b []byte) (int, error) {

@@ -12,9 +12,9 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// This file writes all that happens to files that show it along a time axis.
+// This file writes timeline files, which show all events along a time axis.
 
-// timelineFiles are the delivery of a timeline.
+// timelineFiles is the delivery of a timeline.
 type timelineFiles struct {
 	plan.NoDelivery
 	of    *run
@@ -74,7 +74,7 @@ func (d *timelineFiles) Tick(t *plan.Interval) error {
 	d.build.Losses(&d.of.account.total, t.About.End)
 	d.build.Observed(t.About.Cost, t.About.End)
 	for _, w := range d.opt.Writers {
-		w.Flush() // an error stays, and comes with close
+		w.Flush() // Close returns the error
 	}
 	return nil
 }

@@ -10,17 +10,17 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file counts what no kernel counts: how long the command took, and its time in user code and in the
-// kernel (perf's tool events).
+// This file counts perf's tool events, which the kernel does not have: the elapsed time of the
+// command, and its time in user code and in the kernel.
 
-// silent is the number of an event that is counted for nobody.
+// silent is the number of an event that is opened but not reported.
 const silent = -1
 
-// A toolCount is one of these times.
+// A toolCount counts one of these times.
 type toolCount struct {
 	number  int // among the events of the set
 	stream  *event.Stream
-	command *workload.Command // nil: the time of the run
+	command *workload.Command // nil: elapsed time of the run
 	began   time.Time
 }
 

@@ -13,15 +13,15 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file tells a run that has no answer, since evaluations failed, from one that has none since
-// nothing happened: the first is an error. Evaluations that fail beside others that succeed are
-// counted in the losses of the results.
+// This file finds runs that have no result because all evaluations failed, which is an error. A
+// run without a result because nothing happened is no error. If only some evaluations fail, they
+// are counted in the losses of the results.
 
-// outputWatch remembers whether a renderer got anything to show.
+// outputWatch records whether a renderer got anything to show.
 type outputWatch struct {
 	render.Renderer
 	any   bool
-	zeros bool // rows of nothing but zeros, which may be right
+	zeros bool // a row of zeros alone was shown, which may be right
 }
 
 // Show implements render.Renderer.
@@ -30,14 +30,15 @@ func (s *outputWatch) Show(r result.Result) error {
 	case *result.Table:
 		s.any = s.any || r.Histogram() >= 0
 		s.look(r)
-	case *result.Heatmap: // its files show it
+	case *result.Heatmap: // shown in files only
 	default:
 		s.any = true
 	}
 	return s.Renderer.Show(r)
 }
 
-// look notes the values of a table. A row whose values are all 0 is also left where nothing was counted.
+// look records whether a table has values. A row whose values are all 0 does not prove that
+// anything was counted.
 func (s *outputWatch) look(t *result.Table) {
 	for _, row := range t.Rows {
 		s.zeros = true
@@ -47,7 +48,8 @@ func (s *outputWatch) look(t *result.Table) {
 	}
 }
 
-// settled says which evaluations failed. That is an error if nothing is left to show.
+// settled tells the user which evaluations failed. It returns an error if nothing is
+// left to show.
 func (r *run) settled() error {
 	failed := r.account.total.Errors
 	failures := r.instance.Failures()

@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/why/whyfacts"
 )
 
-// whyResult is the delivery of where the time of slow spans went.
+// whyResult is the delivery of the explanations of slow spans.
 type whyResult struct {
 	plan.NoDelivery
 	of    *run
@@ -49,7 +49,8 @@ func (d *whyResult) Begin(_ context.Context, op plan.Running) error {
 	return nil
 }
 
-// site names the place in the kernel that takes a lock, by the stack there.
+// site names the place in the kernel code that takes a lock, from the stack at
+// that moment.
 func (d *whyResult) site(id stack.ID) string {
 	if d.of.stacks == nil {
 		return ""
@@ -66,8 +67,8 @@ func (d *whyResult) Tick(t *plan.Interval) error {
 	return errors.Join(d.of.results.out.Show(w), d.files.add(w, t.Final))
 }
 
-// name gives containers their names, and the stacks of the parts that are told one by one their
-// functions.
+// name fills in the names of containers, and the functions in the stacks of the spans that are
+// listed one by one.
 func (d *whyResult) name(w *result.Why) {
 	d.facts.Name(w)
 	for _, s := range w.Slowest {

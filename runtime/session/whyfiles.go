@@ -11,18 +11,20 @@ import (
 	"ppscript/runtime/stack/naming"
 )
 
-// This file writes where the time of slow spans went to the files of a run: as stacks of the
+// This file writes the explanations of slow spans to the files of a run: as stacks of the
 // critical path over the whole run, and as slices of timelines.
 
-// whyFiles are what the first such result of a script has beside its place among the results.
+// whyFiles are the files for the first such result of a script, which is also shown among the
+// results.
 type whyFiles struct {
 	of     *run
 	stacks picture.Why
 	needed bool
-	folded bool // stacks are printed among the results
+	folded bool // stacks are printed as folded text among the results
 }
 
-// open finds out that a file cannot be written.
+// open opens the files, so that a file that cannot be written is an error
+// before the run.
 func (f *whyFiles) open(ctx context.Context, op plan.Operator) error {
 	o := &f.of.cfg.Options.Stacks
 	if !f.first(op) {
@@ -45,8 +47,8 @@ func (f *whyFiles) open(ctx context.Context, op plan.Operator) error {
 	return nil
 }
 
-// first reports that the files show the result of an operator: there is no result of stacks, and
-// no other of this kind before it.
+// first reports that the files show the result of this operator: it is the first of its kind,
+// and no counts by stack go to files.
 func (f *whyFiles) first(op plan.Operator) bool {
 	for _, s := range plan.Of[*plan.StacksOp](f.of.plan) {
 		if s.Spec.File != "" {
@@ -56,7 +58,7 @@ func (f *whyFiles) first(op plan.Operator) bool {
 	return plan.Operator(plan.Of[*plan.WhyOp](f.of.plan)[0]) == op
 }
 
-// add takes the result of an interval.
+// add adds the result of an interval.
 func (f *whyFiles) add(w *result.Why, final bool) error {
 	for _, d := range f.of.results.deliveries {
 		if t, ok := d.(*timelineFiles); ok && t.build != nil {
@@ -73,7 +75,7 @@ func (f *whyFiles) add(w *result.Why, final bool) error {
 	return nil
 }
 
-// close writes the files; if nothing ran, the files that were made are removed.
+// close writes the files, or removes them if the run never began.
 func (f *whyFiles) close(ran bool) error {
 	return f.stacks.Close(captionOf(f.of), ran && f.of.ran(), func(path, advice string) {
 		f.of.results.msgs.note("wrote %s; %s", path, advice)

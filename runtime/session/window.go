@@ -9,20 +9,21 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file shows slow pairs with the events that programs keep.
+// This file shows slow pairs together with the events around them, which
+// programs keep in the flight buffer.
 
-// keptMost is the memory of each CPU for kept events where the user says nothing: some
-// 20 ms of three million events a second.
+// keptMost is the memory for kept events of each CPU in bytes, if the user does not
+// choose it: about 20 ms at three million events a second.
 const keptMost = 8 << 20
 
-// A windows is the memory with the kept events, and the joins whose pairs they are shown
-// with.
+// A windows has the memory with the kept events, and the joins whose pairs are shown
+// with them.
 type windows struct {
 	*flightbuffer.Window // nil if there is none
 	joins                []*plan.JoinRun
 }
 
-// open opens what the programs of a run keep.
+// open opens the kept events of the run's programs.
 func (w *windows) open(r *run) (err error) {
 	if r.env.sender == nil || !r.plan.Kernel.Sends() {
 		return nil
@@ -48,7 +49,7 @@ func (w *windows) open(r *run) (err error) {
 	return nil
 }
 
-// due shows the pairs for which what came after them is there.
+// due shows the pairs that waited for later events and now have them.
 func (w *windows) due() {
 	if w.awaited() {
 		now := w.Now()
@@ -58,7 +59,7 @@ func (w *windows) due() {
 	}
 }
 
-// awaited reports that some pair waits for what comes after it.
+// awaited reports that some pair waits for later events.
 func (w *windows) awaited() bool {
 	for _, j := range w.joins {
 		if j.Timeline().Awaited() {
@@ -68,7 +69,7 @@ func (w *windows) awaited() bool {
 	return false
 }
 
-// close gives the memory back.
+// close unmaps the memory.
 func (w *windows) close() error {
 	if w.Window == nil {
 		return nil
@@ -76,8 +77,8 @@ func (w *windows) close() error {
 	return w.Close()
 }
 
-// windowSize is how much memory each CPU has for kept events, and how many share the bound of
-// the plan; 0 if the user has said how much.
+// windowSize returns the memory for kept events of each CPU, and the number of CPUs that
+// share the plan's bound on memory; cpus is 0 if the user chose the size.
 func (o *Options) windowSize() (bytes, cpus int) {
 	all, err := kernel.ReadCPUs(kernel.Roots{})
 	if err != nil {

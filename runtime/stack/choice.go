@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Choice says which stacks events shall bring.
+// Choice says which stacks the samples of an event must have.
 type Choice struct {
 	Kernel, User bool
-	// Max is the number of addresses, 0 the kernel's limit.
+	// Max bounds the addresses of a stack; 0 means the kernel's limit.
 	Max int
 	// Unwind is how user code is unwound: "fp" by frame pointers, "dwarf" by
 	// unwind tables from a copy of the stack, "auto" by both.
 	Unwind string
-	// UserBytes is how much of the user stack is copied for "dwarf".
+	// UserBytes is the number of bytes of the user stack to copy for "dwarf".
 	UserBytes int
-	// Copies says that copies of that size are asked for, rather than programs that read the
-	// tables.
+	// Copies says that the user asked for copies of UserBytes, so that no programs of the
+	// kernel unwind the stacks instead.
 	Copies bool
-	// Show says that logs show the stack.
+	// Show says that logs show the stacks.
 	Show bool
 }
 

@@ -1,10 +1,11 @@
 package stack
 
-// This file reads call chains as the kernel writes them: addresses, innermost
-// first, with markers between them that tell in which context those behind it
-// are (enum perf_callchain_context in include/uapi/linux/perf_event.h).
+// This file reads call chains in the kernel's form: addresses, innermost first,
+// with markers between them. A marker says in which context the addresses after
+// it are (enum perf_callchain_context in include/uapi/linux/perf_event.h).
 
-// A Context says whose code an address is: the kernel's, a process's, a guest's.
+// A Context says whether an address is in code of the kernel, of a process, or
+// of a guest.
 type Context uint8
 
 const (
@@ -14,8 +15,8 @@ const (
 	Hypervisor
 	GuestKernel
 	GuestUser
-	Named       // not an address but a name given to Table.Named
-	Interpreted // not an address but the number, and 1, of a function that an interpreter runs
+	Named       // not an address but the number of a place, see Table.Named
+	Interpreted // not an address but the number plus 1 of an interpreted function
 )
 
 var contextNames = [...]string{
@@ -24,7 +25,7 @@ var contextNames = [...]string{
 
 func (c Context) String() string { return contextNames[c] }
 
-// The markers.
+// Markers of call chains.
 const (
 	markHypervisor   = ^uint64(32 - 1)   // PERF_CONTEXT_HV
 	markKernel       = ^uint64(128 - 1)  // PERF_CONTEXT_KERNEL
@@ -33,15 +34,17 @@ const (
 	markGuest        = ^uint64(2048 - 1) // PERF_CONTEXT_GUEST
 	markGuestKernel  = ^uint64(2176 - 1) // PERF_CONTEXT_GUEST_KERNEL
 	markGuestUser    = ^uint64(2560 - 1) // PERF_CONTEXT_GUEST_USER
-	markNamed        = ^uint64(3584 - 1) // of our own; the kernel has none here
-	// Of our own, too: functions of interpreters, and user addresses behind them.
+	markNamed        = ^uint64(3584 - 1) // our own; the kernel does not use this value
+	// Our own: interpreted functions, and the marker of user addresses after
+	// them.
 	markInterpreted = ^uint64(3712 - 1)
 	markReturn      = ^uint64(3840 - 1)
-	// markLeast is PERF_CONTEXT_MAX: words from there on are no addresses.
+	// markLeast is PERF_CONTEXT_MAX: words from there on are not addresses.
 	markLeast = ^uint64(4095 - 1)
 )
 
-// marker reports that a word of a chain is no address, and the context that follows it.
+// marker reports that a word of a chain is a marker, and returns the context of the
+// words after it.
 func marker(word uint64) (Context, bool) {
 	if word < markLeast {
 		return Unknown, false
@@ -64,12 +67,12 @@ func marker(word uint64) (Context, bool) {
 	case markReturn:
 		return User, true
 	}
-	return Unknown, true // also markUserDeferred, behind which stands a cookie
+	return Unknown, true // also markUserDeferred, which is followed by a cookie
 }
 
-// Each calls fn for every address of a chain, innermost first. Exact says that
-// the address is where the code was; the others are where a call returns to,
-// which is one instruction further.
+// Each calls fn for every address of a chain, innermost first. exact says that
+// the code was interrupted at the address; other addresses are return
+// addresses, one instruction after the call.
 func Each(chain []uint64, fn func(addr uint64, in Context, exact bool)) {
 	in, exact := Unknown, true
 	for i, word := range chain {
@@ -92,8 +95,8 @@ func Each(chain []uint64, fn func(addr uint64, in Context, exact bool)) {
 	}
 }
 
-// Mark is the marker behind which addresses of a context are; exact says that the first of them is
-// where the code was.
+// Mark is the marker before addresses of a context; exact says that the code was interrupted at
+// the first of them.
 func Mark(in Context, exact bool) uint64 {
 	switch {
 	case in == User && !exact:
@@ -115,7 +118,7 @@ func addresses(chain []uint64) int {
 	return n
 }
 
-// appendPart appends the addresses of one world with its marker.
+// appendPart appends the addresses of one context with its marker.
 func appendPart(dst, chain []uint64, want Context) []uint64 {
 	marked, in := false, Unknown
 	for _, word := range chain {
@@ -140,7 +143,7 @@ var markOf = [...]uint64{Kernel: markKernel, User: markUser, Hypervisor: markHyp
 
 // hasUser reports that a chain has addresses of a process.
 //
-// Fast path: runs per sample. The user part comes behind the kernel's.
+// Fast path: runs per sample. The user part comes after the kernel part.
 func hasUser(chain []uint64) bool {
 	for _, word := range chain {
 		if word == markUser {

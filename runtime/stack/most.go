@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Most is the most addresses that the kernel puts into a chain.
+// Most is the largest number of addresses that the kernel puts into a chain.
 func Most(replay bool) int {
 	const usual = 127
 	if replay {

@@ -6,51 +6,52 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A Spec says which stacks of a stream are wanted.
+// A Spec says which parts of a stream's stacks are wanted.
 type Spec struct {
 	Kernel, User bool
-	// Max is the number of addresses that a chain can have: one that has as
-	// many is taken to be cut. 0 is not known.
+	// Max is the largest number of addresses in a chain: a chain with as many
+	// counts as cut. 0 means unknown.
 	Max int
-	// Unwinder finds the user part from registers and a copy of the stack;
-	// nil keeps the frames found by frame pointers.
+	// Unwinder finds the user part from registers and a copy of the stack; with
+	// nil, the frames found by frame pointers are kept.
 	Unwinder Unwinder
-	// Interpret, if it is not nil, is the chain with the functions that an interpreter runs; false if
-	// there are none. It appends.
+	// Interpret, if not nil, appends to dst the chain with interpreted functions; false if there
+	// are none.
 	Interpret func(dst []uint64, e *event.Event, chain []uint64) ([]uint64, bool)
-	// Observe, if it is not nil, looks at each chain before it is numbered.
+	// Observe, if not nil, is called with each chain before it is numbered.
 	Observe func(pid int32, when event.Time, chain []uint64)
 }
 
 // An Unwinder finds the callers of user code without frame pointers.
 type Unwinder interface {
-	// Unwind appends the addresses, innermost first, of the code that the
-	// registers (those of mask, in the order of the kernel's enum
-	// perf_event_*_regs) and the copied part of the stack show. Cut says that
-	// there are outer ones that it could not find.
+	// Unwind appends the addresses of a user stack, innermost first. regs are
+	// the registers in mask, in the order of the kernel's enum
+	// perf_event_*_regs, and stack is the copied part of the stack. cut says
+	// that outer frames could not be found.
 	Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64,
 		stack []byte) (addrs []uint64, cut bool)
 }
 
-// state are the decoders of samples that carry registers and the user stack.
+// state is implemented by decoders of samples with registers and the user
+// stack.
 type state interface {
 	UserMask() uint64
 	UserRegs(e *event.Event) []uint64
 	UserStack(e *event.Event) []byte
 }
 
-// A Reader decodes the samples of a stream. It is the event.Members that it
-// stands in front of, and numbers their stacks.
+// A Reader decodes the samples of a stream. It wraps another event.Members, and
+// numbers the stacks.
 type Reader struct {
 	event.Members
 	table   *Table
 	spec    Spec
 	state   state
 	scratch []uint64
-	woven   []uint64 // of Interpret
+	woven   []uint64 // memory for Interpret
 }
 
-// NewReader returns a Reader in front of m.
+// NewReader returns a Reader that wraps m.
 func NewReader(m event.Members, t *Table, s Spec) *Reader {
 	r := &Reader{Members: m, table: t, spec: s}
 	if s.Unwinder != nil {
@@ -69,7 +70,7 @@ func (r *Reader) Member(e *event.Event, f event.Member) (uint64, bool) {
 
 // id is the number of e's stack.
 //
-// Fast path: the chain is hashed where it lies unless parts of it are not
+// Fast path: the chain is hashed in place unless parts of it are not
 // wanted or the user part is unwound.
 func (r *Reader) id(e *event.Event) ID {
 	chain := r.Members.Callchain(e)
@@ -98,8 +99,8 @@ func (r *Reader) id(e *event.Event) ID {
 	return r.table.intern(e.PID, e.Time, chain, fl)
 }
 
-// innermost is the chain of a sample without one, of which nothing but the innermost function is wanted:
-// where code was interrupted. A recording without call stacks has only that.
+// innermost makes a chain of a sample that has none, for callers that need only the innermost
+// function, where code was interrupted. A recording without call stacks has only that.
 func (r *Reader) innermost(e *event.Event) []uint64 {
 	ip, ok := r.Members.Member(e, event.MemberIP)
 	kernel := ip >= 1<<63
@@ -114,7 +115,7 @@ func (r *Reader) innermost(e *event.Event) []uint64 {
 	return r.scratch
 }
 
-// Argument implements event.Arguments, for samples that carry some.
+// Argument implements event.Arguments, for samples that have some.
 func (r *Reader) Argument(e *event.Event, f event.Member) (v uint64, ok, sent bool) {
 	if m, has := r.Members.(event.Arguments); has {
 		return m.Argument(e, f)
@@ -122,7 +123,7 @@ func (r *Reader) Argument(e *event.Event, f event.Member) (v uint64, ok, sent bo
 	return 0, false, false
 }
 
-// UserStack is the copied part of the user stack, for samples that carry it.
+// UserStack is the copied part of the user stack, for samples that have it.
 func (r *Reader) UserStack(e *event.Event) []byte {
 	if m, has := r.Members.(interface{ UserStack(e *event.Event) []byte }); has {
 		return m.UserStack(e)
@@ -130,7 +131,7 @@ func (r *Reader) UserStack(e *event.Event) []byte {
 	return nil
 }
 
-// MemberText implements event.MemberTexts, for samples that carry some.
+// MemberText implements event.MemberTexts, for samples that have some.
 func (r *Reader) MemberText(e *event.Event, f event.Member) (text []byte, ok bool) {
 	if m, has := r.Members.(event.MemberTexts); has {
 		return m.MemberText(e, f)
@@ -138,7 +139,7 @@ func (r *Reader) MemberText(e *event.Event, f event.Member) (text []byte, ok boo
 	return nil, false
 }
 
-// Text implements event.Texts, for samples that carry some.
+// Text implements event.Texts, for samples that have some.
 func (r *Reader) Text(e *event.Event, addr uint64) (text []byte, ok bool) {
 	if m, has := r.Members.(event.Texts); has {
 		return m.Text(e, addr)
@@ -154,8 +155,8 @@ func (r *Reader) Callchain(e *event.Event) []uint64 {
 	return nil
 }
 
-// parts is the chain without the parts that are not wanted. A live chain
-// comes without them; a recording has all that was recorded.
+// parts returns the chain without unwanted parts. A live chain has none; a
+// recording has all that was recorded.
 func (r *Reader) parts(chain []uint64) []uint64 {
 	r.scratch = r.scratch[:0]
 	if r.spec.Kernel {
@@ -169,9 +170,9 @@ func (r *Reader) parts(chain []uint64) []uint64 {
 
 // Slow path: unwinding costs microseconds.
 //
-// Where the unwinder found no end, frame pointers may lead on: code without
-// unwind tables (JIT) has them, and Go keeps them through its changes of stack
-// and beyond the copy.
+// If the unwinder did not reach the outermost function, frame pointers may lead
+// further: code without unwind tables (JIT) has them, and Go keeps them across
+// its changes of stack and beyond the copy.
 func (r *Reader) unwind(e *event.Event, chain []uint64, fl flags) ([]uint64, flags) {
 	regs, copied := r.state.UserRegs(e), r.state.UserStack(e)
 	if len(regs) == 0 || len(copied) == 0 {
@@ -222,7 +223,7 @@ func userPart(chain []uint64) []uint64 {
 	return nil
 }
 
-// A part names the unwinder that found a stack's user part.
+// A part says how a stack's user part was found.
 type part uint8
 
 const (
@@ -231,10 +232,10 @@ const (
 	joined // outer functions by frame pointers
 )
 
-// lead continues a walk, which begins with its marker at from, with the frames
-// that frame pointers found. The two meet at the end of the walk, or a few
-// frames before: of a function that a signal interrupted, frame pointers do
-// not know. Where they do not meet, the longer one stays.
+// lead continues a walk, which begins with its marker at index from, with the
+// frames found by frame pointers. The two meet at the end of the walk, or a few
+// frames before: frame pointers do not find a function that a signal
+// interrupted. If they do not meet, the longer one is kept.
 func lead(walk []uint64, from int, chain []uint64) ([]uint64, part) {
 	const before = 3
 	own := walk[from:]
@@ -252,9 +253,10 @@ func lead(walk []uint64, from int, chain []uint64) ([]uint64, part) {
 	return walk, byTables
 }
 
-// meet is where chain has the k-th word of walk, -1 if nowhere. In a recursion
-// one address is in many places: the right one is as far in, or one less, as
-// frame pointers miss the caller of a function that has none yet.
+// meet is the index in chain of the k-th word of walk, -1 if it is not there.
+// In a recursion an address occurs several times: the right one is at the same
+// depth or one less, since frame pointers miss the caller of a function that
+// has not set up its frame yet.
 func meet(walk, chain []uint64, k int) int {
 	less := 0
 	if len(walk) > 3 && len(chain) > 2 && chain[2] != walk[2] && chain[2] == walk[3] {

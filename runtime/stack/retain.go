@@ -1,22 +1,21 @@
 package stack
 
-// This file gives up stacks that nobody needs any more. Where programs come and
-// go, each brings stacks of its own: in a run of hours the table would fill up
-// with those of the dead.
+// This file frees stacks that are not needed any more. Each new program has
+// stacks of its own, so in a run of hours the table would fill up with stacks
+// of ended programs.
 //
-// The owner of the Table knows the holders of numbers of stacks. The
-// tempting way, to count the references to each, would cost something for every
-// event, where this costs something once for a million.
+// The owner of the Table has to list the numbers that are still in use. The
+// tempting way, to count the references to each stack, would have a cost for
+// every event, while this has a cost once in a million events.
 
-// Crowded reports that it is worth the time to give up stacks that nobody
-// needs: the table is full to a thirty-second part (a sixteenth of a small one), and holds twice the stacks
-// that were needed when this was last done.
+// Crowded reports that it is worth calling Retain: a thirty-second of the table is full (a
+// sixteenth of a small one), and it has twice the stacks that the last Retain left.
 func (t *Table) Crowded() bool {
 	stacks, words := min(t.opt.Stacks/16, DefaultStacks/32), min(t.opt.Words/16, DefaultWords/32)
 	return t.Len() > max(stacks, 2*t.omitted[0]) || t.words > max(words, 2*t.omitted[1])
 }
 
-// maxSpare bounds the blocks of words that are kept to be filled again.
+// maxSpare bounds the blocks of words that are kept for reuse.
 const maxSpare = 4
 
 // Reset forgets all stacks. Their numbers must not be used again.
@@ -25,9 +24,9 @@ func (t *Table) Reset() {
 	t.evicted = 0
 }
 
-// Retain forgets all stacks but the stacks of the given numbers; a number without
-// a stack counts for nothing. Those that stay keep their numbers, the others'
-// are used again. Options.Fresh is called for those that stay.
+// Retain forgets all stacks except the ones with the given numbers; numbers
+// without a stack are ignored. The remaining stacks keep their numbers; other
+// numbers are used again. Options.Fresh is called for the remaining stacks.
 func (t *Table) Retain(numbers map[ID]bool) {
 	left, pids := 0, map[int32]bool{}
 	for i := range t.entries {
@@ -39,7 +38,7 @@ func (t *Table) Retain(numbers map[ID]bool) {
 		left++
 		pids[e.pid] = true
 	}
-	// Of a process without stacks the next is as good as its first.
+	// For a process without stacks, its program counts as the first one again.
 	for pid := range t.images {
 		if !pids[pid] {
 			delete(t.images, pid)

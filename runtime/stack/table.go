@@ -8,26 +8,26 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file numbers stacks. A stack is its process and the words of its chain,
-// markers included: a known one costs a hash over its words and a comparison,
-// and is not copied. (Hashing while walking, or a map keyed by a string of the
-// words, costs more than the rest of the sample.)
+// This file numbers stacks. A stack is identified by its process and the words
+// of its chain, including markers. A known stack costs a hash over its words
+// and a comparison, and is not copied. (Hashing while walking, or a map keyed
+// by a string of the words, costs more than the rest of the sample.)
 //
-// Stacks that are the kernel's alone belong to no process, so that they are
-// equal whichever process was running.
+// Stacks with only kernel code belong to no process, so that they are equal for
+// all processes.
 
 // An ID is the number of a stack in its Table.
 type ID uint32
 
 const (
-	// None is of events that carry no stack.
+	// None is the number for events without a stack.
 	None ID = iota
-	// Full is of stacks that the table had no room for.
+	// Full is the number for stacks that found no room in the table.
 	Full
-	first // of real ones
+	first // first number of a real stack
 )
 
-// Bounds of a Table whose Options say nothing: 64 MiB of addresses.
+// Default bounds of a Table: 64 MiB of addresses.
 const (
 	DefaultStacks = 1 << 18
 	DefaultWords  = 8 << 20
@@ -35,11 +35,11 @@ const (
 
 // Options of a Table.
 type Options struct {
-	Stacks int // how many; 0 is DefaultStacks
-	Words  int // addresses and markers of all together; 0 is DefaultWords
-	// Fresh is called for each new stack that has user addresses, soon after
-	// it was sampled: the code that will have to name them later can look at the
-	// process while it is there. It may be nil.
+	Stacks int // largest number of stacks; 0: DefaultStacks
+	Words  int // addresses and markers of all stacks; 0: DefaultWords
+	// Fresh is called for each new stack with user addresses, soon after it was
+	// sampled, so that the code that names them later can read the process while
+	// it exists. It may be nil.
 	Fresh func(pid int32, when event.Time)
 }
 
@@ -51,14 +51,14 @@ type Table struct {
 	shift   uint
 	entries []entry
 	blocks  [][]uint64
-	spare   [][]uint64 // blocks of before
+	spare   [][]uint64 // blocks kept for reuse
 	words   int
-	unused  []ID   // that Retain freed
-	omitted [2]int // stacks and words that it left
+	unused  []ID   // numbers that Retain freed
+	omitted [2]int // stacks and words that the last Retain left
 	evicted uint64
 	scratch
-	images  map[int32]uint32 // programs that a process has run, beyond the first
-	without uint64           // events that came without a stack
+	images  map[int32]uint32 // number of programs that a process has run after the first
+	without uint64           // events without a stack
 }
 
 type slot struct {
@@ -70,7 +70,7 @@ type entry struct {
 	when  event.Time
 	pid   int32
 	image uint32
-	at    uint32 // of its words: block and place
+	at    uint32 // position of its words: block and offset
 	n     uint16
 	flags flags
 }
@@ -84,16 +84,16 @@ const (
 
 // A Stack is the entry of a Table for an ID. Chain is a view until Reset.
 type Stack struct {
-	// PID is the process that user addresses belong to, -1 if there are none.
+	// PID is the process of the user addresses, -1 if there are none.
 	PID int32
-	// Image counts the programs that the process ran before.
+	// Image is the number of programs that the process had run before.
 	Image uint32
-	// When is the time of the first event that had it.
+	// When is the time of the first event with this stack.
 	When event.Time
-	// Chain is as the kernel writes it; see Each.
+	// Chain is the chain in the kernel's form; see Each.
 	Chain []uint64
-	// Unwound says that the user part comes from unwind tables, not from
-	// frame pointers.
+	// Unwound says that the user part was found by unwind tables, not by frame
+	// pointers.
 	Unwound bool
 	// Cut says that outer frames are missing.
 	Cut bool
@@ -101,7 +101,7 @@ type Stack struct {
 
 const blockWords = 1 << 16
 
-// scratch is the stack at hand, for Number and NumberWoven.
+// scratch is the current chain, for Number and NumberWoven.
 type scratch struct{ parts, woven []uint64 }
 
 // New returns an empty Table.
@@ -122,7 +122,7 @@ func (t *Table) alloc(n int) {
 	t.shift = uint(32 - bits.TrailingZeros(uint(n)))
 }
 
-// bytesOf views words as bytes.
+// bytesOf returns a view of words as bytes.
 func bytesOf(words []uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
 }
@@ -148,14 +148,15 @@ func (t *Table) intern(pid int32, when event.Time, chain []uint64, fl flags) ID 
 	return t.number(pid, image, when, chain, fl)
 }
 
-// Number is Intern for a stack whose parts are apart, and of which is known how
-// many programs the process ran before. One with most addresses is cut.
+// Number is Intern for a stack whose kernel and user part are separate, and for
+// which image, the number of earlier programs of the process, is known. A part
+// with most addresses counts as cut.
 func (t *Table) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int) ID {
 	return t.NumberWoven(pid, image, when, kernel, user, most, nil)
 }
 
-// NumberWoven is Number for a stack into whose chain weave puts more; nil, or false, puts nothing there. It
-// appends the chain to dst.
+// NumberWoven is Number for a stack to whose chain weave adds interpreted functions: weave appends
+// the new chain to dst. If it is nil or returns false, the chain is unchanged.
 func (t *Table) NumberWoven(pid int32, image uint32, when event.Time, kernel, user []uint64, most int,
 	weave func(dst, chain []uint64) ([]uint64, bool),
 ) ID {
@@ -185,15 +186,15 @@ func (t *Table) NumberWoven(pid int32, image uint32, when event.Time, kernel, us
 	return t.number(pid, image, when, t.parts, fl)
 }
 
-// Unwound says that the user part of a stack was found by unwind tables.
+// Unwound records that the user part of a stack was found by unwind tables.
 func (t *Table) Unwound(id ID) {
 	if i := int(id) - int(first); i >= 0 && i < len(t.entries) && t.entries[i].n > 0 {
 		t.entries[i].flags |= unwound
 	}
 }
 
-// Named is Intern for a stack whose places the caller has names for, by numbers
-// of its own from 1. It belongs to no process.
+// Named is Intern for a stack whose places have names. The caller numbers the
+// places from 1. It belongs to no process.
 func (t *Table) Named(when event.Time, places []uint64, wasCut, wasUnwound bool) ID {
 	if len(places) == 0 || len(places) >= 1<<16-1 {
 		return None
@@ -254,7 +255,7 @@ func (t *Table) add(h uint32, e entry, chain []uint64) ID {
 	return id
 }
 
-// keep copies the words of a chain, and says where.
+// keep copies the words of a chain, and returns their position.
 func (t *Table) keep(chain []uint64) uint32 {
 	last := len(t.blocks) - 1
 	if last < 0 || len(t.blocks[last])+len(chain) > cap(t.blocks[last]) {
@@ -309,7 +310,8 @@ func chainIn(blocks [][]uint64, e *entry) []uint64 {
 	return blocks[e.at/blockWords][at : at+int(e.n) : at+int(e.n)]
 }
 
-// At returns a stack; false for None, Full, and numbers of another time.
+// At returns a stack; false for None, Full, and numbers that are not valid any
+// more.
 func (t *Table) At(id ID) (Stack, bool) {
 	if id < first || int(id-first) >= len(t.entries) || t.entries[id-first].n == 0 {
 		return Stack{}, false
@@ -331,19 +333,19 @@ func (t *Table) Len() int { return len(t.entries) - len(t.unused) }
 // Words is the number of addresses and markers in them.
 func (t *Table) Words() int { return t.words }
 
-// Without is how many events came without a stack.
+// Without counts the events without a stack.
 func (t *Table) Without() uint64 { return t.without }
 
-// Evicted is the number of events since Reset whose stack found no room.
+// Evicted counts the events since Reset whose stack found no room.
 func (t *Table) Evicted() uint64 { return t.evicted }
 
-// Exec says that a process runs another program from now on: its addresses
-// mean something else.
+// Exec records that a process runs another program from now on, so that its
+// addresses stand for other code.
 func (t *Table) Exec(pid int32) {
 	if t.images == nil {
 		t.images = make(map[int32]uint32)
 	}
-	const most = 1 << 16 // processes; the oldest stacks are then not told apart
+	const most = 1 << 16 // processes; beyond that, stacks of their programs are not distinguished
 	if len(t.images) < most {
 		t.images[pid]++
 	}

@@ -24,7 +24,7 @@ type checker struct {
 	latestKnown event.Time
 }
 
-// A ringState holds the positions and times that must not go back.
+// A ringState holds the positions and times of a ring that must not decrease.
 type ringState struct {
 	ring           event.Ring
 	known, visible uint64
@@ -69,8 +69,8 @@ func (c *checker) bounds(i int) {
 	st.known, st.visible = known, visible
 }
 
-// read reads ring i up to until, twice as many events as fit into a batch
-// before it releases them: views of the first must have survived the second.
+// read reads ring i up to until. It releases only after two batches: the views
+// of the first batch must stay valid while the second is read.
 func (c *checker) read(i int, until uint64, size int, latest *event.Time) {
 	c.t.Helper()
 	st := c.rings[i]
@@ -155,7 +155,7 @@ func (c *checker) event(i int, e *event.Event, latest *event.Time) {
 	}
 }
 
-// inside reports that part lies in whole.
+// inside reports that the memory of part is within the memory of whole.
 func inside(whole, part []byte) bool {
 	w, p := uintptr(unsafe.Pointer(unsafe.SliceData(whole))), uintptr(unsafe.Pointer(unsafe.SliceData(part)))
 	return p >= w && p+uintptr(len(part)) <= w+uintptr(len(whole))

@@ -35,14 +35,14 @@ type Suite struct {
 	// Unordered says that rings are not in time order: their times are not
 	// checked.
 	Unordered bool
-	// Apart says that Raw is memory of its own, not a part of Rec.
+	// Apart says that Raw is separate memory, not a part of Rec.
 	Apart bool
-	// Polls ends the reading of a source that never returns io.EOF after so
-	// many Polls; 0 means to read until io.EOF.
+	// Polls is the number of Polls after which reading ends, for a source that
+	// never returns io.EOF; 0 means to read until io.EOF.
 	Polls int
 	// Activity makes events; it runs before each Poll. May be nil.
 	Activity func()
-	// Least is how many samples there must be at least; 0 means 1.
+	// Least is the smallest number of samples that is right; 0 means 1.
 	Least int
 }
 
@@ -133,7 +133,8 @@ func (s Suite) same(t *testing.T, size int, got, want [][]event.Event) {
 	}
 }
 
-// equal compares events of two openings: streams by their place.
+// equal compares events of two openings of a source; streams are compared by
+// their index.
 func equal(a, b *event.Event) bool {
 	return a.Time == b.Time && a.PID == b.PID && a.TID == b.TID && a.CPU == b.CPU && a.Ring == b.Ring &&
 		a.Kind == b.Kind && bytes.Equal(a.Raw, b.Raw) && bytes.Equal(a.Rec, b.Rec) &&
@@ -213,7 +214,7 @@ func (s Suite) partial(t *testing.T) {
 		if n := r.Read(dst[:1], middle); n != 0 {
 			t.Errorf("ring %d: Read until %d at position %d: got %d events, want 0", i, middle, r.Pos(), n)
 		}
-		// Behind the visible end there is nothing to read.
+		// Nothing can be read past the visible end.
 		for last = r.Pos(); r.Read(dst, 1<<62) == len(dst) && r.Pos() > last; {
 			last = r.Pos()
 		}

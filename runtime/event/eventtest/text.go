@@ -20,11 +20,11 @@ import (
 //	3us   1 lost 7
 //
 // A line with a colon in its first word declares an event: its name and its
-// fields, each of type s8 to s64, u8 to u64, ns (a duration) or str (16
-// bytes). Another line is an event: the time, the CPU, the thread, the event's
-// name (which may be left out if only one is declared) and its fields; a field
-// that is not given is zero. Events lost in a CPU's ring are "lost" and their
-// number. Empty lines and lines that begin with # say nothing.
+// fields, each of type s8 to s64, u8 to u64, ns (a duration) or str (16 bytes).
+// Another line is an event: the time, the CPU, the thread, the event's name
+// (which may be left out if only one is declared) and its fields; a field that
+// is not given is zero. Events lost in a CPU's ring are "lost" and their
+// number. Empty lines and lines that begin with # are ignored.
 type Capture struct {
 	Schemas []*event.Schema
 	Streams []*event.Stream // one for each schema

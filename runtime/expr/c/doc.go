@@ -1,13 +1,14 @@
-// Package c reads C expressions: the ones that users write on the command line
-// (perf-prof's expression language) and the ones that the kernel writes into
-// the print fmt of its tracepoints.
+// Package c parses C expressions: of users on the command line (the expression
+// language of perf-prof), and of the kernel in the print fmt of its
+// tracepoints.
 //
-// It knows syntax and the C types of an LP64 machine, and nothing about events:
-// names are not resolved here. Package expr gives trees a meaning.
+// It implements the syntax and the C types of an LP64 machine, but does not
+// depend on events: names are not resolved here. Package cexpr gives the trees
+// their meaning.
 //
 // Both languages are one grammar, C's expressions plus
 //
-//   - a binary ~ at the level of < that matches a text against a glob;
+//   - a binary ~, with the precedence of <, that matches a text against a glob;
 //   - comments from // or # to the end of the line;
 //   - brace lists as call arguments, { 1, "A" };
 //   - GNU statement expressions, ({ int x = 1; x + 1; }).

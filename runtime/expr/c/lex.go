@@ -20,12 +20,12 @@ const (
 type token struct {
 	kind     tokenKind
 	pos, end int
-	text     string // of tIdent and tOp; the value of a tString
+	text     string // the characters of a tIdent and tOp; the value of a tString
 	num      uint64
 	typ      *Type
 }
 
-// ops, longest first.
+// ops are the operators, the longest first.
 var ops = []string{
 	"<<=", ">>=", "...",
 	"<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "->",
@@ -231,7 +231,7 @@ func (p *parser) string(t *token) (int, error) {
 			t.kind, t.text = tString, b.String()
 			return i + 1, nil
 		case '\n':
-			// The kernel shows some formats with their escapes resolved.
+			// The kernel prints some formats with the escapes already resolved.
 			if !p.kernel {
 				return 0, p.errorf(t.pos, "string is not closed")
 			}

@@ -9,7 +9,7 @@ type Node interface {
 	String() string
 }
 
-// Span is where in the source a node is; every node embeds one.
+// Span is the position of a node in the source; every node embeds one.
 type Span struct{ Start, Stop int }
 
 func (s Span) Pos() int { return s.Start }
@@ -51,7 +51,7 @@ type (
 		X  Node
 	}
 
-	// Binary is an infix operator, "," and the glob match "~" included.
+	// Binary is an infix operator, including "," and the glob match "~".
 	Binary struct {
 		Span
 		Op    string
@@ -108,8 +108,8 @@ type (
 		X    Node
 	}
 
-	// Brace is { a, b }: an argument of a print-fmt helper, or an
-	// initialiser.
+	// Brace is { a, b }: an argument of a helper function in a print fmt, or an
+	// initializer.
 	Brace struct {
 		Span
 		List []Node
@@ -119,7 +119,7 @@ type (
 	// expression of List.
 	StmtExpr struct {
 		Span
-		List []Node // Decl or expression
+		List []Node // each is a Decl or an expression
 	}
 
 	// Decl declares one variable inside a StmtExpr. Type is nil for

@@ -5,10 +5,10 @@ import "strings"
 // This file reads operands: prefix and postfix operators, casts, calls,
 // literals, statement expressions.
 //
-// A cast needs to know the names of types. Keywords, struct X, and the
-// names of the typedef table are; any other name is one where it could be
-// nothing else: "(name *)" and "(name) operand". "(name)(x)" is a call
-// unless the name ends in _t.
+// To recognize a cast, the parser must know which names are types. Keywords,
+// struct X, and the names of the typedef table are types. Any other name is a
+// type if nothing else is possible: in "(name *)" and "(name) operand".
+// "(name)(x)" is a call unless the name ends in _t.
 
 func (p *parser) unary() (Node, error) {
 	if err := p.enter(); err != nil {
@@ -57,7 +57,7 @@ func (p *parser) unary() (Node, error) {
 	return p.postfix()
 }
 
-// castStart reports that the "(" at hand opens a cast.
+// castStart reports that the current "(" begins a cast.
 func (p *parser) castStart() bool {
 	p.i++
 	typed := p.typeStart()
@@ -265,7 +265,7 @@ func (p *parser) declStart() bool {
 	if t.text == "static" || t.text == "__auto_type" || p.typeStart() {
 		return true
 	}
-	// "name name" can only declare.
+	// "name name" can only be a declaration.
 	return p.peek(1).kind == tIdent && t.text != "sizeof" && t.text != "__extension__"
 }
 

@@ -2,8 +2,8 @@ package c
 
 import "fmt"
 
-// Bounds that keep hostile input from costing unbounded stack: the largest
-// print fmt of a kernel has 5 KB, 3,000 parts, and nests some 40 levels.
+// Bounds on hostile input, which would overflow the stack. The largest print
+// fmt of a kernel has 5 KB, 3,000 parts, and some 40 levels.
 const (
 	maxSource = 1 << 18
 	maxDepth  = 400
@@ -16,17 +16,17 @@ type parser struct {
 	i     int
 	depth int
 	nodes int
-	// kernel allows line ends inside strings, which only print fmts have.
+	// kernel allows line ends inside strings, as in print fmts.
 	kernel bool
-	// filter reads single quotes as strings, as tracepoint filters do.
+	// filter allows strings in single quotes, as in tracepoint filters.
 	filter bool
 }
 
-// Parse reads one expression, comma operators included.
+// Parse reads one expression, which may have comma operators.
 func Parse(src string) (Node, error) { return parse(&parser{src: src}) }
 
-// ParseFilter reads a tracepoint filter, whose strings may stand in single
-// quotes: comm == 'bash'.
+// ParseFilter reads a tracepoint filter, whose strings may be in single quotes:
+// comm == 'bash'.
 func ParseFilter(src string) (Node, error) { return parse(&parser{src: src, filter: true}) }
 
 func parse(p *parser) (Node, error) {
@@ -116,7 +116,7 @@ func (p *parser) expect(op, what string) error {
 	return p.errorf(p.tok().pos, "got %s, want %q %s", p.show(p.tok()), op, what)
 }
 
-// show names a token in a message.
+// show is the text for a token in a message.
 func (p *parser) show(t token) string {
 	if t.kind == tEOF {
 		return "the end"
@@ -124,7 +124,7 @@ func (p *parser) show(t token) string {
 	return fmt.Sprintf("%q", p.src[t.pos:t.end])
 }
 
-// end is where the token before the current one ends.
+// end is the end of the token before the current one.
 func (p *parser) end() int {
 	if p.i == 0 {
 		return 0
@@ -134,7 +134,7 @@ func (p *parser) end() int {
 
 func (p *parser) span(start int) Span { return Span{start, p.end()} }
 
-// enter counts a level of nesting; leave takes it back.
+// enter counts a level of nesting; leave ends the level.
 func (p *parser) enter() error {
 	p.depth++
 	p.nodes++
@@ -214,7 +214,8 @@ func (p *parser) cond() (Node, error) {
 	return &Cond{p.span(test.Pos()), test, then, other}, nil
 }
 
-// levels of the infix operators; more binds tighter.
+// levels are the precedences of the infix operators; a higher one binds
+// tighter.
 var levels = map[string]int{
 	"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6,
 	"<": 7, "<=": 7, ">": 7, ">=": 7, "~": 7, "<<": 8, ">>": 8,

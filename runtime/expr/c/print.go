@@ -10,7 +10,7 @@ func (n *Ident) String() string { return n.Name }
 func (n *Number) String() string {
 	s := strconv.FormatUint(n.Value, 10)
 	if n.Char && int64(n.Value) < 0 {
-		return "(" + strconv.FormatInt(int64(n.Value), 10) + ")" // as -61 is read again
+		return "(" + strconv.FormatInt(int64(n.Value), 10) + ")" // parsing "-61" gives the same node
 	}
 	if n.Type.Unsigned {
 		s += "U"

@@ -14,22 +14,22 @@ const (
 	Int
 	Ptr
 	Array
-	Record  // struct or union, whose members are not known here
-	Unknown // a name in the place of a type that the table does not have
+	Record  // struct or union, whose members are unknown here
+	Unknown // a name used as a type that is not in the table
 	TypeOf  // typeof(expression)
 )
 
-// A Type is a C type of an LP64 machine. Types are not changed once made and
-// may be shared. They exist while an expression is lowered: they tell what C's
-// conversions do and how far pointers step. What is computed then has an event.Type.
+// A Type is a C type of an LP64 machine. Types are not changed once made and may be
+// shared. They are used while an expression is lowered: they decide C's conversions
+// and the steps of pointers. The nodes that result have an event.Type.
 type Type struct {
 	Kind     TypeKind
 	Size     int    // bytes; 0 for Void, Record and Unknown
 	Unsigned bool   // Bool is unsigned
 	Name     string // as C spells it: "unsigned int", "u64", "struct page"
-	Elem     *Type  // of Ptr and Array
-	Len      int    // of Array; -1 if not given
-	Of       Node   // of TypeOf
+	Elem     *Type  // type that a Ptr points to, or of an Array's elements
+	Len      int    // number of elements of an Array; -1 if not given
+	Of       Node   // operand of TypeOf
 }
 
 // The basic types.
@@ -49,15 +49,15 @@ var (
 // PtrTo is the type of a pointer to t.
 func PtrTo(t *Type) *Type { return &Type{Kind: Ptr, Size: 8, Unsigned: true, Elem: t} }
 
-// ArrayOf is the type of n elements of t; n is -1 if it is not known.
+// ArrayOf is the type of an array of n elements of t; n is -1 if unknown.
 func ArrayOf(t *Type, n int) *Type {
 	return &Type{Kind: Array, Size: t.Size * max(n, 0), Elem: t, Len: n}
 }
 
-// Integer reports that t is an integer type, bool included.
+// Integer reports that t is an integer type; bool is one.
 func (t *Type) Integer() bool { return t.Kind == Int || t.Kind == Bool }
 
-// Pointer reports that t is a pointer or decays to one.
+// Pointer reports that t is a pointer, or an array, which decays to one.
 func (t *Type) Pointer() bool { return t.Kind == Ptr || t.Kind == Array }
 
 // CharPtr reports that t points to characters, so that it is a text.
@@ -111,9 +111,9 @@ func Basic(size int, unsigned bool) *Type {
 	return TULong
 }
 
-// named is the table of typedefs that the kernel's formats and scripts use.
-// A char is signed here, as on x86; the kernel says "unsigned" for its own
-// char fields since 6.2, which concerns their comparison as text in no way.
+// named is the table of typedefs that the kernel's formats and scripts use. A
+// char is signed, as on x86. Since 6.2 the kernel declares its char fields as
+// unsigned, but that does not change comparisons as text.
 var named = func() map[string]*Type {
 	m := map[string]*Type{"void": TVoid, "bool": TBool, "_Bool": TBool}
 	add := func(size int, unsigned bool, names string) {
@@ -142,8 +142,8 @@ var named = func() map[string]*Type {
 	return m
 }()
 
-// TypeNamed returns the typedef or basic type of that name: "u64", "size_t",
-// "unsigned int", "char *" (a spelling with stars and several words works).
+// TypeNamed returns the typedef or basic type with a name: "u64", "size_t",
+// "unsigned int". The name may have several words and stars: "char *".
 func TypeNamed(name string) (*Type, bool) {
 	if t, ok := named[name]; ok {
 		return t, true

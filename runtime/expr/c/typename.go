@@ -11,7 +11,7 @@ var qualifiers = map[string]bool{
 	"__iomem": true, "__rcu": true, "__percpu": true, "__force": true, "__bitwise": true,
 }
 
-// typeStart reports that the token at hand begins a type.
+// typeStart reports that the current token begins a type.
 func (p *parser) typeStart() bool {
 	t := p.tok()
 	if t.kind != tIdent {

@@ -9,9 +9,9 @@ import (
 	"ppscript/runtime/expr/native"
 )
 
-// standard is the functions of every scope: those of package native, some of perf-prof
-// beside them, and the helpers of print fmts (these start with two underscores). It is not
-// changed once made.
+// standard has the functions of every scope: the functions of package native, additional
+// ones of perf-prof, and the helpers of print fmts, which start with two underscores. It
+// does not change after it was made.
 var standard = sync.OnceValue(makeStandard)
 
 func makeStandard() map[string]Builtin {
@@ -33,24 +33,25 @@ func makeStandard() map[string]Builtin {
 	return m
 }
 
-// A Builtin lowers calls of one name. It gets the syntax trees of the
-// arguments through the Call, and makes any node, usually a Native.
+// A Builtin lowers calls of one name. It reads the syntax trees of the
+// arguments from the Call, and makes a node, usually a Native.
 type Builtin struct {
 	// Usage is shown when a call has the wrong number of arguments:
 	// "strncmp(a, b, n)".
 	Usage string
-	// Min and Max bound the number of arguments; Max < 0 is no bound.
+	// Min and Max bound the number of arguments; Max < 0 means no bound.
 	Min, Max int
-	// Lower makes the node. The C type of the result is int for a bool,
-	// char * for a Str, long or unsigned long for an Int, unless it calls
-	// Call.As.
+	// Lower makes the node. Unless it calls Call.As, the C type of the result
+	// is int for a bool, char * for a Str, and long or unsigned long for an
+	// Int.
 	Lower func(call *Call) (expr.Node, error)
 }
 
-// functions are the functions that an expression can call: its own hide the standard ones.
+// functions are the functions that an expression can call. Functions of Text.Builtins hide
+// standard ones.
 type functions struct{ own, standard map[string]Builtin }
 
-// find finds a function: its own, then the standard ones.
+// find finds a function by name, first in Text.Builtins, then in standard.
 func (f functions) find(name string) (Builtin, bool) {
 	if b, ok := f.own[name]; ok {
 		return b, true
@@ -59,7 +60,7 @@ func (f functions) find(name string) (Builtin, bool) {
 	return b, ok
 }
 
-// names lists the names that can be called, sorted.
+// names lists the names of the functions, sorted.
 func (f functions) names() []string {
 	var names []string
 	for n := range f.own {
@@ -89,7 +90,7 @@ func missing(k *Call, what string) error {
 	return k.Errorf(-1, "%s not available here", what)
 }
 
-// lowerNative lowers calls of a function that scripts have as well.
+// lowerNative lowers a call of a function of package native.
 func lowerNative(f *native.Function) func(*Call) (expr.Node, error) {
 	return func(k *Call) (expr.Node, error) {
 		if f.Memory != nil {

@@ -10,22 +10,22 @@ import (
 )
 
 // A Call is one call of a Builtin, while it is lowered. Its methods lower
-// arguments; their errors point at the argument.
+// arguments; their errors have the position of the argument.
 type Call struct {
 	Name string
 	Args []c.Node
 	At   *c.Call
 	l    *lowerer
 	as   *c.Type
-	// kernel is the result, if it is something in the kernel's memory: Lower then
-	// makes no node.
+	// kernel is the result if it is a place in the kernel's memory; Lower then
+	// returns no node.
 	kernel *expr.KernelData
 }
 
-// Scope is the scope that the call is in.
+// Scope returns the scope of the expression.
 func (k *Call) Scope() *expr.Scope { return k.l.sc }
 
-// Errorf is an error at argument i, or at the call if i < 0.
+// Errorf makes an error at argument i, or at the call if i < 0.
 func (k *Call) Errorf(i int, format string, args ...any) error {
 	if i < 0 || i >= len(k.Args) {
 		return k.l.errorf(k.At, "%s: %s", k.Name, fmt.Sprintf(format, args...))
@@ -36,12 +36,12 @@ func (k *Call) Errorf(i int, format string, args ...any) error {
 // As sets the C type of the result.
 func (k *Call) As(t *c.Type) { k.as = t }
 
-// Node lowers argument i, which may be an Int, a Bool or a Str. Arrays of
-// the event are their bytes.
+// Node lowers argument i, which may be an Int, a Bool or a Str. Arrays of the
+// event become a Str of their bytes.
 func (k *Call) Node(i int) (expr.Node, error) { return k.Lower(k.Args[i]) }
 
-// Lower lowers any tree in the scope of the call, a member of a brace list
-// for example.
+// Lower lowers any tree in the scope of the call, such as a member of a brace
+// list.
 func (k *Call) Lower(tree c.Node) (expr.Node, error) {
 	v, err := k.l.expr(tree)
 	if err != nil {
@@ -54,7 +54,7 @@ func (k *Call) Lower(tree c.Node) (expr.Node, error) {
 	return n, nil
 }
 
-// Int lowers argument i as a number (of a pointer: its address).
+// Int lowers argument i as a number; a pointer is its address.
 func (k *Call) Int(i int) (expr.Node, error) {
 	v, err := k.number(i)
 	if err != nil {
@@ -63,7 +63,7 @@ func (k *Call) Int(i int) (expr.Node, error) {
 	return k.word(i, v)
 }
 
-// word is an argument as a number, which of a text or an array is where it lies.
+// word returns an argument as a number; a text or an array is its address.
 func (k *Call) word(i int, v value) (expr.Node, error) {
 	n, err := k.l.num(k.Args[i], v)
 	if err != nil {
@@ -72,7 +72,8 @@ func (k *Call) word(i int, v value) (expr.Node, error) {
 	return expr.Retype(n, v.t.Unsigned), nil
 }
 
-// number lowers argument i, which a user may not give as a text or an array.
+// number lowers argument i as a value; in a user's expression a text or an
+// array is an error.
 func (k *Call) number(i int) (value, error) {
 	v, err := k.l.expr(k.Args[i])
 	if err != nil || !k.l.byUser() {
@@ -90,7 +91,7 @@ func (k *Call) number(i int) (value, error) {
 	return v, k.l.meaningless(k.Args[i], "give it a number", "%s: got %s, want a number", k.Name, what)
 }
 
-// IntAs lowers argument i converted to a C type, as a prototype does; nil leaves it its own.
+// IntAs lowers argument i converted to a C type, as if by a prototype; nil converts nothing.
 func (k *Call) IntAs(i int, t *c.Type) (expr.Node, error) {
 	v, err := k.number(i)
 	if err != nil {
@@ -132,7 +133,8 @@ func (k *Call) Bytes(i int, size expr.Node) (expr.Node, error) {
 	return expr.NewMemBytes(addr, size)
 }
 
-// Const is argument i, a constant number; ConstOf any tree.
+// Const returns argument i, which must be a constant number; ConstOf does so
+// for any tree.
 func (k *Call) Const(i int) (int64, error) { return k.ConstOf(k.Args[i]) }
 
 func (k *Call) ConstOf(tree c.Node) (int64, error) {
@@ -150,7 +152,7 @@ func (k *Call) ConstOf(tree c.Node) (int64, error) {
 	return 0, k.l.errorf(tree, "%s: want a constant", k.Name)
 }
 
-// ConstStr is argument i, a string literal.
+// ConstStr returns argument i, which must be a string literal.
 func (k *Call) ConstStr(i int) (string, error) {
 	if s, ok := k.Args[i].(*c.String); ok {
 		return s.Value, nil
@@ -158,8 +160,8 @@ func (k *Call) ConstStr(i int) (string, error) {
 	return "", k.Errorf(i, "want a string literal")
 }
 
-// Field is argument i, the bare name of a field of the event, as the dynamic
-// array helpers of print fmts take it.
+// Field returns argument i, which must be just the name of a field of the
+// event, as for the dynamic array helpers of print fmts.
 func (k *Call) Field(i int) (*event.Field, error) {
 	id, ok := k.Args[i].(*c.Ident)
 	if !ok || k.l.sc.Schema == nil {
@@ -173,7 +175,7 @@ func (k *Call) Field(i int) (*event.Field, error) {
 	return f, nil
 }
 
-// List is argument i, a list in braces.
+// List returns argument i, which must be a list in braces.
 func (k *Call) List(i int) ([]c.Node, error) {
 	if b, ok := k.Args[i].(*c.Brace); ok {
 		return b.List, nil

@@ -1,5 +1,5 @@
-// Package cexpr is the C front end: it makes expressions that users write, and
-// those of the kernel's print fmts, into the programs of package expr.
+// Package cexpr is the C front end: it compiles expressions of users and of the
+// kernel's print fmts to programs of package expr.
 //
 //	p, err := cexpr.Compile("prev_prio < 100 && next_comm ~ \"kworker*\"", &expr.Scope{Schema: s})
 //
@@ -10,10 +10,10 @@
 //	args, err := c.ParseArgs(schema.PrintFmt)     // args[0] is the format, a *c.String
 //	p, err := cexpr.CompileTree(args[1], &expr.Scope{Schema: schema})
 //
-// __print_symbolic and its family are builtins that give a Str. Text fields
-// are Str; array fields are Str too, all of their bytes (%pI6, %pU); a pointer
-// is an Int, and Frame.Memory gives the bytes if it points into the event.
-// Text.Builtins adds functions:
+// __print_symbolic and its family are builtins whose result is a Str. Text
+// fields are a Str; array fields are a Str of all their bytes (%pI6, %pU); a
+// pointer is an Int, and Frame.Memory returns the bytes if it points into the
+// event. Text.Builtins adds functions:
 //
 //	text.Builtins = map[string]cexpr.Builtin{"jiffies_to_msecs": {
 //		Usage: "jiffies_to_msecs(x)", Min: 1, Max: 1,
@@ -38,14 +38,14 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Text is where a syntax tree comes from. The zero Text will do.
+// A Text describes the origin of a syntax tree. The zero Text is valid.
 type Text struct {
-	// Source is the text that the tree was parsed from, for the excerpt in
-	// errors.
+	// Source is the parsed text, for the excerpt in errors.
 	Source string
-	// Builtins are functions beside the standard ones, which they hide.
+	// Builtins are additional functions, which hide standard ones with the same
+	// name.
 	Builtins map[string]Builtin
-	// Condition says that only the truth of the expression is wanted.
+	// Condition says that only the truth of the expression is needed.
 	Condition bool
 }
 
@@ -58,7 +58,7 @@ func Compile(src string, sc *expr.Scope) (*expr.Program, error) {
 	return expr.Build(n), nil
 }
 
-// CompileCondition compiles a C expression of which the truth is wanted.
+// CompileCondition compiles a user's C expression that is a condition.
 func CompileCondition(src string, sc *expr.Scope) (*expr.Program, error) {
 	tree, err := c.Parse(src)
 	if err != nil {
@@ -71,9 +71,9 @@ func CompileCondition(src string, sc *expr.Scope) (*expr.Program, error) {
 	return expr.Build(n), nil
 }
 
-// CompileFilter compiles a tracepoint filter, for events that no kernel
-// filters: a recording, an event from elsewhere. It takes C expressions and,
-// beyond them, strings in single quotes, CPU and COMM.
+// CompileFilter compiles a tracepoint filter for events that the kernel does
+// not filter: of a recording or another machine. It accepts C expressions, and
+// in addition strings in single quotes, CPU and COMM.
 func CompileFilter(src string, sc *expr.Scope) (*expr.Program, error) {
 	inner := expr.Scope{}
 	if sc != nil {
@@ -101,7 +101,7 @@ func CompileFilter(src string, sc *expr.Scope) (*expr.Program, error) {
 	}
 	n, lowered := LowerTree(tree, &inner, Text{Source: src, Condition: true})
 	if lowered != nil {
-		// The parser that got further has the better error.
+		// Return the error of the parser that got further.
 		if _, plain := c.Parse(src); plain != nil {
 			return nil, lowered
 		}
@@ -119,7 +119,7 @@ func CompileTree(tree c.Node, sc *expr.Scope) (*expr.Program, error) {
 	return expr.Build(n), nil
 }
 
-// Lower lowers a C expression to IR.
+// Lower lowers a C expression to IR, the nodes of package expr.
 func Lower(src string, sc *expr.Scope) (expr.Node, error) {
 	tree, err := c.Parse(src)
 	if err != nil {
@@ -128,9 +128,9 @@ func Lower(src string, sc *expr.Scope) (expr.Node, error) {
 	return LowerTree(tree, sc, Text{Source: src})
 }
 
-// LowerTree lowers a syntax tree to IR. Texts and arrays of the event become Str,
-// pointers the unsigned integer that they are; Frame.Memory reads the targets
-// of pointers into the event.
+// LowerTree lowers a syntax tree to IR. Texts and arrays of the event become a
+// Str, pointers an unsigned integer; Frame.Memory reads the targets of pointers
+// into the event.
 func LowerTree(tree c.Node, sc *expr.Scope, from Text) (expr.Node, error) {
 	if sc == nil {
 		sc = &expr.Scope{}
@@ -162,8 +162,7 @@ func LowerTree(tree c.Node, sc *expr.Scope, from Text) (expr.Node, error) {
 	return &expr.Seq{List: append(l.prologue, n), T: n.Type()}, nil
 }
 
-// errorf is an error at a node. With a tree that came without its source
-// there is no column to show.
+// errorf makes an error at a node. Without Text.Source it has no column.
 func (l *lowerer) errorf(at c.Node, format string, args ...any) error {
 	return l.errorAt(at.Pos(), format, args...)
 }

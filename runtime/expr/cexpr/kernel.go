@@ -11,19 +11,20 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file lowers what expressions read of the kernel's memory: members of what a
-// pointer points to, task(), casts. The kernel's types say what lies where.
+// This file lowers expressions that read the kernel's memory: members of
+// structures that a pointer points to, task(), casts. The kernel's types (BTF)
+// have the offsets.
 
-// addKernel adds the functions that read the kernel's memory and that package native does not list.
+// addKernel adds the functions that read the kernel's memory and are not in package native.
 func addKernel(m map[string]Builtin) {
 	m["command_line"] = Builtin{"command_line()", 0, 0, lowerCommandLine}
 	m["kernel_string"] = Builtin{"kernel_string(address)", 1, 1, lowerKernelText}
 }
 
-// errNoMemory says that nothing can be read.
+// errNoMemory says that the kernel's memory cannot be read.
 var errNoMemory = errors.New("the kernel's memory can only be read where the kernel runs: not of a recording")
 
-// memoryCall has the call be something in the kernel's memory.
+// memoryCall lowers a call whose result is a place in the kernel's memory.
 func (k *Call) memoryCall(f *native.Function) (expr.Node, error) {
 	call := native.MemoryCall{Kernel: k.l.sc.Services.Kernel, Schema: k.l.sc.Schema, Path: k.At.String()}
 	for i := range k.Args {
@@ -87,8 +88,8 @@ func lowerKernelText(k *Call) (expr.Node, error) {
 	return n, nil
 }
 
-// inKernel is x as something in the kernel's memory; ok is false if it is not
-// there: a number, an event.
+// inKernel returns x as a place in the kernel's memory; ok is false for
+// numbers, events and other values.
 func (l *lowerer) inKernel(at c.Node, x value) (d *expr.KernelData, ok bool, err error) {
 	switch k := l.sc.Services.Kernel; {
 	case x.kernel != nil:
@@ -103,7 +104,8 @@ func (l *lowerer) inKernel(at c.Node, x value) (d *expr.KernelData, ok bool, err
 	}
 }
 
-// kernelValue is something in the kernel's memory as C sees it.
+// kernelValue returns a place in the kernel's memory as a value with its C
+// type.
 func (l *lowerer) kernelValue(at c.Node, d *expr.KernelData, err error) (value, error) {
 	if err != nil {
 		return value{}, l.kernelError(at, err)
@@ -125,7 +127,7 @@ func (l *lowerer) kernelValue(at c.Node, d *expr.KernelData, err error) (value, 
 	return v, nil
 }
 
-// kernelCType is a type of the kernel as C's conversions need it.
+// kernelCType returns a type of the kernel as a C type, for conversions.
 func kernelCType(t kerneltype.Type) *c.Type {
 	switch t.Kind() {
 	case kerneltype.Int, kerneltype.Char, kerneltype.Enum:
@@ -141,7 +143,8 @@ func kernelCType(t kerneltype.Type) *c.Type {
 	return &c.Type{Kind: c.Record, Name: t.String()}
 }
 
-// kernelError puts the place in the expression on an error, and keeps its hint.
+// kernelError adds the position in the expression to an error, and keeps its
+// hint.
 func (l *lowerer) kernelError(at c.Node, err error) error {
 	if err == nil {
 		return nil
@@ -157,8 +160,8 @@ func (l *lowerer) kernelError(at c.Node, err error) error {
 	return e
 }
 
-// enumerator is the value of an enumerator of the kernel. Their names have capital
-// letters, which spares those of fields the search. err says which name was meant, perhaps.
+// enumerator returns the value of an enumerator of the kernel. Their names have capital
+// letters, so other names are not searched. err suggests a similar name.
 func (l *lowerer) enumerator(name string) (n int64, ok bool, err error) {
 	k := l.sc.Services.Kernel
 	if k == nil || strings.ToUpper(name[:1]) != name[:1] || name[0] == '_' {

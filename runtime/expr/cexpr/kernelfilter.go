@@ -8,30 +8,32 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file tells whether the kernel can take a text as a filter of a tracepoint, so that one which neither
-// it nor we understand is an error before anything is attached. It knows the language of the newest kernels
-// (Documentation/trace/events.rst, kernel/trace/trace_events_filter.c): an older kernel may still refuse one,
-// and no text is refused that some kernel takes.
+// This file decides whether a kernel can accept a text as a filter of a tracepoint, so that a
+// filter that neither the kernel nor ppscript understands is an error before anything is attached.
+// It implements the language of the newest kernels (Documentation/trace/events.rst,
+// kernel/trace/trace_events_filter.c). An older kernel may still refuse a filter, but no filter is
+// refused here that some kernel accepts.
 
-// KernelTakes reports that a kernel can take src as the filter of events of a schema.
+// KernelTakes reports that a kernel can accept src as the filter of events of a
+// schema.
 func KernelTakes(src string, s *event.Schema) bool {
 	p := filterText{rest: src, schema: s}
 	return p.either() && p.skip() == ""
 }
 
-// filterText is a filter that is read from its begin.
+// filterText is the rest of a filter, which is parsed from its begin.
 type filterText struct {
 	rest   string
 	schema *event.Schema
 }
 
-// skip leaves blanks out, and returns the rest.
+// skip removes leading blanks, and returns the rest.
 func (p *filterText) skip() string {
 	p.rest = strings.TrimLeft(p.rest, " \t\n\r")
 	return p.rest
 }
 
-// take leaves a token out, if it comes next.
+// take removes a token if it comes next, and reports whether it did.
 func (p *filterText) take(token string) bool {
 	rest, ok := strings.CutPrefix(p.skip(), token)
 	if ok {
@@ -40,7 +42,8 @@ func (p *filterText) take(token string) bool {
 	return ok
 }
 
-// while takes characters of a kind.
+// while removes and returns the leading characters for which a function is
+// true.
 func (p *filterText) while(of func(c byte) bool) string {
 	text, n := p.skip(), 0
 	for n < len(text) && of(text[n]) {
@@ -80,13 +83,14 @@ func inName(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// filterOps are the relations; of two that begin alike the longer one comes first.
+// filterOps are the relations; a longer one comes before its prefix.
 var filterOps = []string{"==", "!=", "<=", ">=", "<", ">", "&", "~"}
 
-// ownNames are what a filter can name beside the fields of the record.
+// ownNames are the names that a filter can have in addition to the fields of
+// the record.
 var ownNames = []string{"CPU", "cpu", "COMM", "comm", "stacktrace", "common_cpu", "common_comm"}
 
-// predicate is NAME OP VALUE, as the kernel's parse_pred reads it.
+// predicate parses NAME OP VALUE like parse_pred of the kernel.
 func (p *filterText) predicate() bool {
 	name := p.while(inName)
 	function := p.take(".function")
@@ -121,7 +125,7 @@ func (p *filterText) predicate() bool {
 	return inBase0(digits) && op != "~" && !(own && f.Kind == event.Str)
 }
 
-// quoted is the rest of a text in quotes, which has no escapes.
+// quoted parses the rest of a text in quotes, which has no escapes.
 func (p *filterText) quoted(quote byte) bool {
 	end := strings.IndexByte(p.rest, quote)
 	if end >= 0 {
@@ -130,7 +134,8 @@ func (p *filterText) quoted(quote byte) bool {
 	return end >= 0
 }
 
-// inBase0 reports a number as the kernel's kstrtoull and kstrtoll read it, in base 0.
+// inBase0 reports that a text is a number for the kernel's kstrtoull and kstrtoll
+// with base 0.
 func inBase0(text string) bool {
 	if _, err := strconv.ParseUint(text, 0, 64); err == nil {
 		return !strings.Contains(text, "_")

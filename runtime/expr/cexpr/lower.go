@@ -10,16 +10,16 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file and the lower_*.go files are the C front end: syntax trees become IR with
-// the meaning that C gives them on an LP64 machine. Integers promote and convert as
-// the standard says and wrap where gcc's code wraps; undefined behaviour of C is
-// settled: shift counts are taken modulo the width (see shift), a division by zero
-// and a quotient that does not fit are errors of the evaluation, addresses outside
-// the event too.
+// This file and the lower_*.go files are the C front end: they lower syntax trees to
+// IR with the meaning of C on an LP64 machine. Integers are promoted and converted by
+// the standard's rules, and wrap where gcc's code wraps. Undefined behaviour of C is
+// defined: shift counts are taken modulo the width (see shift); a division by zero, a
+// quotient that does not fit, and an address outside the event are errors of the
+// evaluation.
 //
-// Two things are ours. Character arrays are texts: == and != compare them by
-// content, ~ matches a glob. And && and || give 0 or 1, as in C but not as in
-// perf-prof, where they give the last operand.
+// It differs from C in one point: character arrays are texts, == and != compare
+// their content, and ~ matches a glob. It differs from perf-prof in that && and
+// || give 0 or 1, as in C, not the last operand.
 
 type lowerer struct {
 	sc        *expr.Scope
@@ -32,8 +32,8 @@ type lowerer struct {
 	slots     int
 }
 
-// A variable is a local: declared, or an event's field that the expression
-// assigns and that is therefore copied first.
+// A variable is a local variable: a declared one, or a copy of an event's field
+// that the expression assigns.
 type variable struct {
 	index int
 	t     *c.Type
@@ -43,21 +43,25 @@ type variable struct {
 // A value is the value of a subexpression.
 type value struct {
 	t *c.Type
-	// n is the number, or the address if t is a pointer or an array; nil
-	// for a text that has no address.
+	// n is the number, or the address if t is a pointer or an array; nil for a
+	// text without an address.
 	n expr.Node
-	// real is the number if it has a fraction, a double; n is then its whole part, for integer operators.
+	// real is the value if it is a double; n is then its integer part, for integer operators.
 	real expr.Node
-	// text is the text; nil if it is none, or one only by way of n.
+	// text is the text; nil for other values, and for texts that are given by
+	// their address n.
 	text expr.Node
-	// addr is where in the record the value lies, if it does.
+	// addr is the address of the value in the record; nil if it is not in the
+	// record.
 	addr expr.Node
-	// array is the field if the value is an array field as a whole.
+	// array is the field if the value is a whole array field.
 	array *expr.Field
-	// part and record: the value is REC, start or end, or points to it.
+	// part and record are set if the value is REC, start or end, or points to
+	// one of them.
 	part   expr.Part
 	record *event.Schema
-	// kernel is what the value is in the kernel's memory; nil if it is not there.
+	// kernel is the place of the value in the kernel's memory; nil if it is
+	// elsewhere.
 	kernel *expr.KernelData
 }
 
@@ -66,7 +70,7 @@ var tCharPtr = c.PtrTo(c.TChar)
 func number(t *c.Type, n expr.Node) value { return value{t: t, n: n} }
 func textual(n expr.Node) value           { return value{t: tCharPtr, text: n} }
 
-// assignedIn is the names that are assigned anywhere.
+// assignedIn returns the names that are assigned anywhere in a tree.
 func assignedIn(tree c.Node) map[string]bool {
 	assigned := map[string]bool{}
 	note := func(n c.Node) {
@@ -142,14 +146,14 @@ func (l *lowerer) root(v value) (expr.Node, error) {
 	case v.t.Kind == c.Void:
 		return v.n, nil
 	case v.t.CharPtr() && expr.IntoRecord(v.n):
-		return expr.NewCStr(v.n) // (char *)&common_type + name_offset is meant as a text
+		return expr.NewCStr(v.n) // (char *)&common_type + name_offset stands for a text
 	case v.t.Pointer():
 		return expr.Retype(v.n, true), nil
 	}
 	return expr.Retype(expr.ToInt(v.n), v.t.Unsigned), nil
 }
 
-// num is the value as a number or an address.
+// num returns the value as a number or an address.
 func (l *lowerer) num(at c.Node, v value) (expr.Node, error) {
 	switch {
 	case v.record != nil:
@@ -165,7 +169,7 @@ func (l *lowerer) num(at c.Node, v value) (expr.Node, error) {
 	return expr.ToInt(v.n), nil
 }
 
-// str is the value as a text.
+// str returns the value as a text.
 func (l *lowerer) str(at c.Node, v value) (expr.Node, error) {
 	if v.text != nil {
 		return v.text, nil
@@ -176,7 +180,8 @@ func (l *lowerer) str(at c.Node, v value) (expr.Node, error) {
 	return nil, l.errorf(at, "this is a %s, want a text", v.t)
 }
 
-// truth is the value as a condition. A text is an address that is not null.
+// truth returns the value as a condition. A text is true, since its address is
+// not null.
 func (l *lowerer) truth(at c.Node, v value) (expr.Node, error) {
 	if v.text != nil {
 		return expr.NewBool(true), nil
@@ -260,7 +265,7 @@ func (l *lowerer) lookup(id *c.Ident) (v value, ok bool, err error) {
 	return v, false, nil
 }
 
-// valueOf gives an IR node the C type that fits it.
+// valueOf returns an IR node as a value with the C type that fits it.
 func (l *lowerer) valueOf(at c.Node, n expr.Node) (value, error) {
 	switch t := n.Type(); t.Kind {
 	case expr.Int:
@@ -279,12 +284,12 @@ func (l *lowerer) valueOf(at c.Node, n expr.Node) (value, error) {
 	}
 }
 
-// recordValue is the event as a whole.
+// recordValue returns the record of the event as a value: a structure.
 func recordValue(s *event.Schema, p expr.Part) value {
 	return value{t: c.PtrTo(c.TVoid), record: s, part: p, n: expr.RecordAddr(p)}
 }
 
-// fieldValue is a field as C sees it.
+// fieldValue returns a field as a value with its C type.
 func fieldValue(f *event.Field, p expr.Part) value {
 	v := value{t: fieldType(f)}
 	switch f.Place {
@@ -308,8 +313,8 @@ func fieldValue(f *event.Field, p expr.Part) value {
 	return v
 }
 
-// fieldType is the C type of a field. The format's own size and sign decide,
-// not the meaning of the type's name elsewhere.
+// fieldType is the C type of a field. The size and sign in the format decide,
+// not the name of the type.
 func fieldType(f *event.Field) *c.Type {
 	name := strings.TrimPrefix(strings.TrimPrefix(f.Type, "__data_loc "), "__rel_loc ")
 	if i := strings.IndexByte(name, '['); i >= 0 {

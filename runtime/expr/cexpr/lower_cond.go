@@ -32,10 +32,10 @@ func (l *lowerer) cond(n *c.Cond) (value, error) {
 	return l.choose(n.Then, n.Else, test, then, other)
 }
 
-// elvis is GNU's a ?: b, where a is evaluated once.
+// elvis lowers GNU's a ?: b, where a is evaluated once.
 func (l *lowerer) elvis(n *c.Cond, a value) (value, error) {
 	if a.text != nil {
-		return a, nil // never null
+		return a, nil // a is never null
 	}
 	x, err := l.num(n.Test, a)
 	if err != nil {
@@ -62,7 +62,7 @@ func (l *lowerer) elvis(n *c.Cond, a value) (value, error) {
 	return l.after([]expr.Node{set}, n, r)
 }
 
-// choose is test ? then : other.
+// choose lowers test ? then : other.
 func (l *lowerer) choose(thenAt, otherAt c.Node, test expr.Node, then, other value) (value, error) {
 	if then.text != nil || other.text != nil {
 		a, err := l.strOrNull(thenAt, then)
@@ -107,7 +107,8 @@ func (l *lowerer) choose(thenAt, otherAt c.Node, test expr.Node, then, other val
 	return number(t, r), err
 }
 
-// strOrNull is the value as a text; NULL is printed as printf does.
+// strOrNull returns the value as a text; NULL becomes the text that printf
+// prints.
 func (l *lowerer) strOrNull(at c.Node, v value) (expr.Node, error) {
 	if k, ok := v.n.(*expr.Const); ok && k.Int == 0 && v.text == nil {
 		return expr.NewStr("(null)"), nil

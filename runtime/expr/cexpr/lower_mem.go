@@ -8,7 +8,7 @@ import (
 
 // This file lowers C's operations on memory: pointers, members, casts.
 
-// decay makes a pointer of an array type.
+// decay returns the pointer type for an array type, and other types unchanged.
 func decay(t *c.Type) *c.Type {
 	if t.Kind == c.Array {
 		return c.PtrTo(t.Elem)
@@ -16,7 +16,8 @@ func decay(t *c.Type) *c.Type {
 	return t
 }
 
-// step is the size by which a pointer moves; void counts as one byte.
+// step is the number of bytes by which a pointer moves; a void pointer moves by
+// one.
 func step(t *c.Type) int { return max(t.Elem.Size, 1) }
 
 func (l *lowerer) deref(at c.Node, x value) (value, error) {
@@ -34,7 +35,7 @@ func (l *lowerer) deref(at c.Node, x value) (value, error) {
 	return l.load(at, x.n, x.t.Elem)
 }
 
-// load is the value of a type at an address.
+// load returns the value of a type at an address.
 func (l *lowerer) load(at c.Node, addr expr.Node, t *c.Type) (value, error) {
 	if k := l.sc.Services.Kernel; k != nil && !expr.IntoRecord(addr) {
 		d, err := k.Cast(addr, t.String()+" *", at.String())
@@ -58,8 +59,8 @@ func (l *lowerer) load(at c.Node, addr expr.Node, t *c.Type) (value, error) {
 	return v, err
 }
 
-// element is the element of an array of the event that lies at an address, as the field
-// that it is; nil if there is none of the type.
+// element returns the element of an array field at an address, as a field; nil if there
+// is no element of that type at the address.
 func element(sc *expr.Scope, addr expr.Node, t *c.Type) expr.Node {
 	off, p, ok := expr.RecordOffset(addr)
 	if !ok {
@@ -114,7 +115,7 @@ func (l *lowerer) index(n *c.Index) (value, error) {
 	return l.load(n, p.n, p.t.Elem)
 }
 
-// address is &x.
+// address lowers &x.
 func (l *lowerer) address(n *c.Unary) (value, error) {
 	x, err := l.expr(n.X)
 	if err != nil {
@@ -130,7 +131,7 @@ func (l *lowerer) address(n *c.Unary) (value, error) {
 	return value{t: c.PtrTo(x.t), n: x.addr}, nil
 }
 
-// pointerOp is + or - with a pointer.
+// pointerOp lowers + or - with a pointer.
 func (l *lowerer) pointerOp(at c.Node, op string, xt, yt c.Node, a, b expr.Node, x, y value) (value, error) {
 	bad := func() (value, error) {
 		return x, l.errorf(at, "operator %s cannot be used with a %s and a %s; "+
@@ -194,7 +195,7 @@ func (l *lowerer) member(n *c.Member) (value, error) {
 	return x, e.(*diag.Error).WithHint("use one of: %s", joinNames(names))
 }
 
-// resolve turns a type as written into one that is known.
+// resolve replaces typeof in a type, and returns an error for an unknown name.
 func (l *lowerer) resolve(at c.Node, t *c.Type) (*c.Type, error) {
 	switch t.Kind {
 	case c.Unknown:

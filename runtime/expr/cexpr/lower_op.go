@@ -9,8 +9,8 @@ import (
 
 // This file lowers C's arithmetic: promotions, conversions, operators.
 
-// promote is the integer promotion: a type narrower than int becomes int.
-// Values are kept extended, so that the node stays.
+// promote is C's integer promotion: a type narrower than int becomes int.
+// Values are always extended to 64 bits, so the node does not change.
 func promote(t *c.Type) *c.Type {
 	if t.Size < 4 {
 		return c.TInt
@@ -18,7 +18,7 @@ func promote(t *c.Type) *c.Type {
 	return t
 }
 
-// common is the type of the usual arithmetic conversions.
+// common is the result type of C's usual arithmetic conversions.
 func common(a, b *c.Type) *c.Type {
 	a, b = promote(a), promote(b)
 	switch {
@@ -32,8 +32,8 @@ func common(a, b *c.Type) *c.Type {
 	return a
 }
 
-// convert gives the number of type from the type to. It is nothing but a
-// change of mind unless bits are lost.
+// convert converts a number from one type to another. It makes a node only if
+// bits may be lost.
 func convert(n expr.Node, from, to *c.Type) (expr.Node, error) {
 	if to.Kind == c.Bool {
 		b, err := expr.NewUnary(expr.OpTruth, n)
@@ -117,8 +117,7 @@ func (l *lowerer) unary(n *c.Unary) (value, error) {
 }
 
 func (l *lowerer) binary(n *c.Binary) (value, error) {
-	// Left-deep chains are the usual long expression; the recursion is as
-	// deep as the tree, which the parser bounds.
+	// The recursion is as deep as the tree, whose depth the parser bounds.
 	x, err := l.expr(n.X)
 	if err != nil {
 		return x, err
@@ -130,7 +129,7 @@ func (l *lowerer) binary(n *c.Binary) (value, error) {
 	return l.apply(n, n.Op, n.X, n.Y, x, y)
 }
 
-// apply is x OP y; at is the whole, for errors.
+// apply lowers x OP y; at is the whole expression, for errors.
 func (l *lowerer) apply(at c.Node, op string, xt, yt c.Node, x, y value) (value, error) {
 	switch op {
 	case ",":
@@ -198,7 +197,7 @@ func (l *lowerer) apply(at c.Node, op string, xt, yt c.Node, x, y value) (value,
 	return number(t, r), err
 }
 
-// reals is a OP b as doubles: one of them is.
+// reals lowers a OP b if one of them is a double.
 func (l *lowerer) reals(at c.Node, op string, a, b expr.Node) (value, error) {
 	arith := map[string]expr.Op{"+": expr.OpFAdd, "-": expr.OpFSub, "*": expr.OpFMul, "/": expr.OpFDiv}
 	if o, ok := arith[op]; ok {
@@ -212,7 +211,7 @@ func (l *lowerer) reals(at c.Node, op string, a, b expr.Node) (value, error) {
 	return value{}, l.errorf(at, "%s: got a number with a fraction, want integers; write (long)(...)", op)
 }
 
-// realNumber is a double as a value.
+// realNumber returns a double as a value.
 func realNumber(n expr.Node, err error) (value, error) {
 	if err != nil {
 		return value{}, err
@@ -241,9 +240,9 @@ func arith(op string, a, b expr.Node, t *c.Type) (expr.Node, error) {
 	return expr.Retype(r, t.Unsigned), nil
 }
 
-// shift takes the count modulo the width, as the machine does. A constant
-// count that an int has no room for makes the operation one of 64 bits: C
-// leaves it undefined, and perf-prof's users mean 2^40 by 1<<40.
+// shift takes the count modulo the width, as the CPU does. A constant count of
+// 32 or more makes it an operation of 64 bits: that is undefined in C, and
+// users of perf-prof mean 2^40 by 1<<40.
 func shift(op string, a, b expr.Node, t *c.Type) (expr.Node, error) {
 	count, err := expr.NewBinary(expr.OpAnd, b, expr.NewInt(int64(t.Size*8-1)))
 	if err != nil {
@@ -292,8 +291,8 @@ func (l *lowerer) compare(rel struct {
 		op = rel.unsigned
 	}
 	if rel.swap {
-		// a > b is b < a. The constructor does not care which side is
-		// evaluated first unless it matters to the user.
+		// a > b is b < a. If a side has effects, it is !(a <= b), which keeps
+		// the order of evaluation.
 		if !expr.Pure(a) || !expr.Pure(b) {
 			op = map[expr.Op]expr.Op{
 				expr.OpLtS: expr.OpLeS, expr.OpLtU: expr.OpLeU,
@@ -314,7 +313,7 @@ func (l *lowerer) compare(rel struct {
 
 func (v value) isText() bool { return v.text != nil || v.t.CharPtr() && v.n != nil && v.record == nil }
 
-// texts applies an operator of two texts.
+// texts lowers an operator of two texts.
 func (l *lowerer) texts(op expr.Op, xt, yt c.Node, x, y value) (value, error) {
 	a, err := l.str(xt, x)
 	if err != nil {

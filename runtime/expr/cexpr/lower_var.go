@@ -9,12 +9,12 @@ import (
 
 // This file lowers variables: declarations, assignments, statements.
 
-// A writer lowers what gives variables their values.
+// A writer lowers the parts of an expression that set variables.
 type writer struct{ *lowerer }
 
 func joinNames(names []string) string { return strings.Join(names, ", ") }
 
-// newLocal makes a variable; the name is for printing.
+// newLocal makes a variable.
 func (l *lowerer) newLocal(t *c.Type, text bool) *variable {
 	v := &variable{index: l.slots, t: t, text: text}
 	l.slots++
@@ -28,7 +28,7 @@ func (v *variable) irType() expr.Type {
 	return expr.Type{Kind: expr.Int, Unsigned: v.t.Unsigned}
 }
 
-// value is the value of the variable; the name is for printing.
+// value reads the variable; the name is used when the node is printed.
 func (v *variable) value(name string) value {
 	n := expr.NewLocal(v.index, name, v.irType())
 	if v.text {
@@ -37,8 +37,8 @@ func (v *variable) value(name string) value {
 	return number(v.t, n)
 }
 
-// shadow copies the value of a name into a local at the start of the
-// expression: the event itself is never written.
+// shadow copies the value of a name to a local variable at the start of the
+// expression, since the event itself is never written.
 func (l *lowerer) shadow(id *c.Ident, v value) (value, error) {
 	t := decay(v.t)
 	var x expr.Node
@@ -58,7 +58,7 @@ func (l *lowerer) shadow(id *c.Ident, v value) (value, error) {
 	return local.value(id.Name), nil
 }
 
-// target finds the variable that is assigned.
+// target finds the variable on the left side of an assignment.
 func (l writer) target(at c.Node) (string, *variable, error) {
 	id, ok := at.(*c.Ident)
 	if !ok {
@@ -114,7 +114,7 @@ func (l writer) store(at c.Node, name string, v *variable, y value) (value, erro
 	return number(v.t, set), err
 }
 
-// increment is ++ or --, before or after the operand.
+// increment lowers ++ or --, before or after the operand.
 func (l writer) increment(at, operand c.Node, op string, post bool) (value, error) {
 	name, v, err := l.target(operand)
 	if err != nil {
@@ -130,7 +130,7 @@ func (l writer) increment(at, operand c.Node, op string, post bool) (value, erro
 	if err != nil || !post {
 		return set, err
 	}
-	// The old value goes to a local of its own.
+	// The old value is kept in another local variable.
 	keep := l.newLocal(v.t, false)
 	save, err := expr.NewSet(keep.index, name+"'", old.n)
 	if err != nil {
@@ -140,7 +140,7 @@ func (l writer) increment(at, operand c.Node, op string, post bool) (value, erro
 	return number(v.t, seq), err
 }
 
-// after is a value that is computed after others.
+// after returns a value that is computed after other nodes.
 func (l *lowerer) after(first []expr.Node, at c.Node, v value) (value, error) {
 	pure := true
 	for _, n := range first {
@@ -172,7 +172,7 @@ func (l *lowerer) after(first []expr.Node, at c.Node, v value) (value, error) {
 	return out, err
 }
 
-// statements is ({ ...; value; }).
+// statements lowers ({ ...; value; }).
 func (l writer) statements(n *c.StmtExpr) (value, error) {
 	hidden := map[string]*variable{}
 	defer func() {
@@ -213,7 +213,8 @@ func (l writer) statements(n *c.StmtExpr) (value, error) {
 	return value{t: c.TVoid, n: expr.NewBlock(first...)}, nil
 }
 
-// declare makes a local and initialises it, with 0 if nothing is given.
+// declare makes a local variable and initializes it, with 0 if no value is
+// given.
 func (l writer) declare(d *c.Decl) (expr.Node, error) {
 	v := number(c.TInt, expr.NewInt(0))
 	if d.Init != nil {

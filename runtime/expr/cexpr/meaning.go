@@ -8,17 +8,17 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file refuses what C allows and nobody means: a text beside a number, which compares an
-// address, and an assignment as a condition. Only expressions of users are looked at: the kernel's
-// print formats are right as they are.
+// This file refuses expressions that are valid in C but always a mistake: comparing a text with a
+// number, which would compare an address, and an assignment as a condition. Only expressions of
+// users are checked; the kernel's print formats are taken as correct.
 
-// A meaningless error is one of those.
+// A meaningless error is the error for such an expression.
 type meaningless struct{ error }
 
 func (m meaningless) Unwrap() error { return m.error }
 
-// CannotBeMeant reports an error of an expression whose names and syntax are right. The kernel may
-// take it as a filter, and refuse it or keep everything.
+// CannotBeMeant reports whether err is such an error. The names and the syntax of the expression
+// are then right, and the kernel might still accept it as a filter.
 func CannotBeMeant(err error) bool {
 	_, ok := errors.AsType[meaningless](err)
 	return ok
@@ -30,16 +30,16 @@ func (l *lowerer) meaningless(at c.Node, hint, format string, args ...any) error
 	return e
 }
 
-// byUser reports an expression that a user wrote.
+// byUser reports that a user wrote the expression.
 func (l *lowerer) byUser() bool { return l.tree == nil }
 
-// isNumber reports a plain number, no address.
+// isNumber reports that the value is a plain number, not an address.
 func (v value) isNumber() bool {
 	return v.text == nil && v.array == nil && v.record == nil && v.t.Integer()
 }
 
-// mixed is the error of comparing a text or an array with a number; nil for other values, and for
-// == 0 and != 0, which ask whether an address is null.
+// mixed returns the error for comparing a text or an array with a number; nil for other values,
+// and for == 0 and != 0, which test for a null address.
 func (l *lowerer) mixed(op string, xt, yt c.Node, x, y value) error {
 	at := xt
 	if !l.byUser() {
@@ -63,8 +63,8 @@ func (l *lowerer) mixed(op string, xt, yt c.Node, x, y value) error {
 	return nil
 }
 
-// conditions refuses assignments as conditions: one = where two are meant. With root, the
-// expression itself is a condition.
+// conditions returns an error for an assignment used as a condition, = instead of ==.
+// root says that the expression itself is a condition.
 func (l *lowerer) conditions(tree c.Node, root bool) error {
 	if !l.byUser() {
 		return nil
@@ -100,7 +100,7 @@ func (l *lowerer) conditions(tree c.Node, root bool) error {
 	return err
 }
 
-// result is the part of an expression whose value is its own.
+// result returns the part of an expression that gives the expression its value.
 func result(n c.Node) c.Node {
 	for {
 		b, ok := n.(*c.Binary)

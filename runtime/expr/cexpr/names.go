@@ -11,7 +11,7 @@ import (
 func namesOf(sc *expr.Scope) []string {
 	var names []string
 	if sc.Schema != nil {
-		sc.Schema.Field("") // Names needs the index that Field makes
+		sc.Schema.Field("") // Field makes the index that Names needs
 		for _, n := range sc.Schema.Names() {
 			names = append(names, n)
 			if f, ok := sc.Schema.Field(n); ok && dynamic(f) {
@@ -35,5 +35,5 @@ func namesOf(sc *expr.Scope) []string {
 	return append(names, more...)
 }
 
-// dynamic reports that a field's data lie behind the record's fixed part.
+// dynamic reports that a field's data are after the fixed part of the record.
 func dynamic(f *event.Field) bool { return f.Place == event.DataLoc || f.Place == event.RelLoc }

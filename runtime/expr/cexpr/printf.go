@@ -10,14 +10,14 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file is printf and system: the format is checked when the expression
-// is compiled, so that a wrong argument is an error with a column and never a
-// crash or a stray number.
+// This file has the functions printf and system. The format is checked when the
+// expression is compiled, so that a wrong argument is an error with its column,
+// and never prints a wrong value.
 
-// spec is one conversion of a format, or text before one.
+// spec is one conversion of a format, with the text before it.
 type spec struct {
-	text  string // printed before the conversion
-	verb  byte   // 0 at the end of the format, % where there is only text
+	text  string // text before the conversion
+	verb  byte   // the letter of the conversion; 0 at the end of the format, % if there is only text
 	minus bool
 	zero  bool
 	plus  bool
@@ -25,11 +25,11 @@ type spec struct {
 	alt   bool
 	width int
 	prec  int // -1 if not given
-	bits  int // of the argument: 8, 16, 32, 64
+	bits  int // size of the argument: 8, 16, 32, 64
 }
 
-// parseFormat splits a format. A conversion that no letter ends stands for
-// itself, as in C; an unknown letter is an error, since it is a slip.
+// parseFormat splits a format. A conversion without a final letter is printed
+// itself, as in C; an unknown letter is an error.
 func parseFormat(format string) (specs []spec, err string) {
 	for {
 		i := strings.IndexByte(format, '%')
@@ -219,7 +219,8 @@ func (s *spec) append(b []byte, a expr.Arg) []byte {
 		if s.prec >= 0 && len(text) > s.prec {
 			text = text[:s.prec]
 		}
-		// A text of a process begins no line of its own.
+		// Line ends in a text of a process are escaped, so that it cannot fake
+		// a line.
 		var scratch [64]byte
 		return s.pad(b, "", plain.Tail(append(scratch[:0], text...), 0), false)
 	case 'c':

@@ -10,8 +10,8 @@ import (
 	"ppscript/runtime/expr/c"
 )
 
-// addPrintHelpers adds the functions that the kernel's print fmts call. They
-// print as the kernel does, byte for byte.
+// addPrintHelpers adds the functions that the kernel's print fmts call. Their
+// output is the same as the kernel's, byte for byte.
 func addPrintHelpers(m map[string]Builtin) {
 	maps.Copy(m, map[string]Builtin{
 		"__get_str":                   {"__get_str(field)", 1, 1, lowerGetStr},
@@ -100,14 +100,14 @@ func pairs(k *Call, i int) (*event.Symbols, error) {
 			return nil, err
 		}
 		if len(list) == 0 {
-			break // a table of nothing ends itself
+			break // an empty table has only its end
 		}
 		if len(list) != 2 {
 			return nil, k.Errorf(i, "got %d members, want a value and a name", len(list))
 		}
 		name, ok := list[1].(*c.String)
 		if !ok {
-			// { 0, NULL } is the end, where a macro did not hide it.
+			// { 0, NULL } is the end, if no macro has hidden it.
 			if null, err := k.ConstOf(list[1]); err == nil && null == 0 {
 				break
 			}
@@ -155,7 +155,7 @@ func lowerFlags(k *Call) (expr.Node, error) {
 	return expr.Symbolic(x, s)
 }
 
-// lowerHex prints bytes in hex; sep 0 is none.
+// lowerHex prints bytes in hex with a separator; sep 0 means none.
 func lowerHex(sep byte) func(*Call) (expr.Node, error) {
 	return func(k *Call) (expr.Node, error) {
 		n, err := k.IntAs(1, c.TInt)
@@ -219,7 +219,7 @@ func lowerArray(k *Call) (expr.Node, error) {
 		}})
 }
 
-// lowerNsPart is the seconds of a number of ns, or the rest.
+// lowerNsPart returns the seconds in a number of ns, or the remaining ns.
 func lowerNsPart(op expr.Op, by uint64) func(*Call) (expr.Node, error) {
 	return func(k *Call) (expr.Node, error) {
 		x, err := k.IntAs(0, c.TULong)

@@ -17,9 +17,9 @@ func lowerIPAddress(k *Call) (expr.Node, error) {
 	return expr.NewIPAddress(x)
 }
 
-// lowerNameOf is symbolic(field): the name that the event's own print fmt
-// gives to the field's value, so that it is right for every kernel and every
-// variant of the event; the number where there is no name.
+// lowerNameOf is symbolic(field): the name of the field's value in the event's
+// own print fmt, which is right for every kernel and every variant of the
+// event; the number if there is no name.
 func lowerNameOf(k *Call) (expr.Node, error) {
 	x, err := k.Node(0)
 	if err != nil {

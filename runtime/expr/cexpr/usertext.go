@@ -7,8 +7,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// lowerUserText is user_string(address[, instead]). A text, such as an
-// argument of a probe, stays itself.
+// lowerUserText is user_string(address[, instead]). A text, such as an argument
+// of a probe, is returned unchanged.
 func lowerUserText(k *Call) (expr.Node, error) {
 	addr, err := k.Node(0)
 	if err != nil {

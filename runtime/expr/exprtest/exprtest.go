@@ -39,7 +39,7 @@ func Schema() *event.Schema {
 	return s
 }
 
-// Event is an event of Schema whose values tests know.
+// Event returns an event of Schema with fixed values.
 func Event() *event.Event {
 	raw := make([]byte, 96)
 	le := binary.LittleEndian
@@ -70,7 +70,7 @@ func Event() *event.Event {
 	return &event.Event{Time: 99, PID: 100, TID: 101, CPU: 3, Raw: raw, Stream: stream}
 }
 
-// Scope names the fields of Schema, and a few services.
+// Scope returns a scope with the fields of Schema and a few services.
 func Scope() *expr.Scope {
 	return &expr.Scope{Schema: Schema(), Services: expr.Services{
 		Ksym:        func(a uint64) string { return map[uint64]string{0xffffffff81000000: "_text"}[a] },
@@ -84,7 +84,7 @@ func Scope() *expr.Scope {
 	}, Consts: map[string]int64{"TEN": 10}}
 }
 
-// SetField sets a number of the record.
+// SetField sets a numeric field of the record.
 func SetField(e *event.Event, name string, v int64) {
 	f, _ := Schema().Field(name)
 	for i := 0; i < f.Size; i++ {
@@ -104,7 +104,7 @@ var Edges = [][]int64{
 	{100, 200, 1000, 50000, 0, 123456789, 3123456789, 1234567890123, 1234567890123456789, 4711},
 }
 
-// EventOf is the event with the values of Edges[i].
+// EventOf returns the event with the values of Edges[i].
 func EventOf(i int) *event.Event {
 	e := Event()
 	for k, name := range Integers {

@@ -6,7 +6,8 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// MemorySource, MemoryCost and MemoryErrors are lines of all functions that read the kernel's memory.
+// MemorySource, MemoryCost and MemoryErrors are the lines of the reference for all functions that
+// read the kernel's memory.
 const (
 	MemorySource = "the types that the kernel shows (/sys/kernel/btf, CONFIG_DEBUG_INFO_BTF), and bpf_probe_read_kernel in a program; Linux 5.10, root or CAP_BPF and CAP_PERFMON"
 	MemoryCost   = "20 ns of the observed thread, and 5 to 10 ns for each pointer that is followed; 50 ms once for the types"
@@ -14,22 +15,22 @@ const (
 	memoryResult = "members follow with a dot, also through pointers, and elements in brackets: a number (a pointer is its address), or a text, of at most 127 bytes, where it is char; bit fields are numbers"
 )
 
-// MemoryAddress is the parameter of functions that begin at an address.
+// MemoryAddress is the parameter of functions that read from an address.
 var MemoryAddress = Param{
 	Name: "address", Kind: Address,
 	Doc: "a field of the event, a pointer in the kernel's memory, or a structure there",
 }
 
-// inMemory is a function that leads into the kernel's memory. The types of the running kernel say what lies
-// where; programs read.
+// inMemory makes a function whose result is a place in the kernel's memory. The types of the
+// running kernel have the offsets; programs of the kernel read.
 func inMemory(f Function) *Function {
 	f.Returns, f.Result = Place, memoryResult
 	f.Errors, f.Source, f.Cost = MemoryErrors, MemorySource, MemoryCost
 	return &f
 }
 
-// memory are the functions that lead into the kernel's memory. Types and members are written as texts, so
-// that both languages write them alike.
+// memory are the functions whose result is a place in the kernel's memory. Types and members are
+// given as texts, so that both languages have the same form.
 var memory = []*Function{
 	inMemory(Function{
 		Name: "task", C: []string{"task()"},
@@ -117,7 +118,7 @@ var memory = []*Function{
 	}),
 }
 
-// path is the call as it is written, or its first name.
+// path is the text of the call, or its first name.
 func (k *MemoryCall) path(name string) string {
 	if k.Path != "" {
 		return k.Path

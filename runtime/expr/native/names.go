@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// names are the functions that find a name.
+// names are the functions that look up a name.
 var names = []*Function{
 	{
 		Name: "syscall_name", C: []string{"syscall_name(number)"},
@@ -25,7 +25,7 @@ var names = []*Function{
 		Node: func(k *Call) (expr.Node, error) {
 			find := func(nr int64) string { return kernel.SyscallName(runtime.GOARCH, nr) }
 			if k.Services != nil && k.Services.SyscallName != nil {
-				find = k.Services.SyscallName // of the recording's machine
+				find = k.Services.SyscallName // for the recording's machine
 			}
 			return k.view("syscall_name", 0, find)
 		},

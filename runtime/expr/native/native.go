@@ -1,12 +1,14 @@
-// Package native lists the functions that run per event and that scripts and C expressions both can have.
+// Package native lists the functions that run per event, for scripts and C expressions.
 //
-// Each is a Function: the words of its help, its parameters, the node of a call, and how C expressions name
-// it. All else follows from its entry: the builtin with its help (builtins/host), calls in functions that are
-// compiled and in functions that stay interpreted, calls in C expressions (runtime/expr/cexpr). A node that
-// is made of other nodes, or whose native has an expr.KernelCode, runs in programs of the kernel as well; the
-// entry of any other function says why it does not (HostOnly), and explain shows that.
+// Each is a Function: its help, its parameters, the node of a call, and its name in C expressions.
+// Everything else is derived from this entry: the builtin with its help (builtins/host), calls in
+// functions that are compiled and in functions that stay interpreted, calls in C expressions
+// (runtime/expr/cexpr). If the node is made of other nodes, or of a native with an expr.KernelCode,
+// it also runs in programs of the kernel. The entry of any other function has the reason why not
+// (HostOnly), and explain shows it.
 //
-// To add one, add its entry to the list of its subject: numbers, texts, names or memory.
+// To add a function, add its entry to the list of its subject: numbers, texts, names or
+// memory.
 package native
 
 import (
@@ -19,23 +21,23 @@ import (
 	"ppscript/runtime/expr/c"
 )
 
-// Functions lists all functions, in the order of the reference.
+// Functions has all functions, in the order of the reference.
 var Functions = slices.Concat(names, numbers, texts, memory)
 
-// A Kind is what a parameter takes, or what a function returns.
+// A Kind is the kind of values of a parameter or of a result.
 type Kind uint8
 
 const (
-	// Int is a signed number that measures nothing.
+	// Int is a signed number without a unit.
 	Int Kind = iota
-	// Amount is a number of 64 bits, signed or not, whatever it measures.
+	// Amount is a number of 64 bits, signed or not, with any unit.
 	Amount
-	// Address is a number of all 64 bits.
+	// Address is a number that uses all 64 bits.
 	Address
 	Text
-	// Name is a text that is known before events come.
+	// Name is a constant text.
 	Name
-	// Flag is True or False; only interpreted calls have it.
+	// Flag is a constant True or False; only interpreted calls may have it.
 	Flag
 	// Place is a place in the kernel's memory.
 	Place
@@ -43,51 +45,53 @@ const (
 
 // A Function is one function that runs per event.
 type Function struct {
-	// Name is how scripts call it; "" says that they have another way.
+	// Name is the name in scripts; "" if scripts have another form for it.
 	Name string
-	// C are its calls in C expressions, as the advice shows them: "ntohl(x)". None says that C lacks it.
+	// C are the forms of a call in C expressions, as hints show them: "ntohl(x)". It is empty if C
+	// does not have the function.
 	C []string
 
-	// Summary, Result, Errors, Source and Cost are its lines in the reference.
+	// Summary, Result, Errors, Source and Cost are lines of the reference.
 	Summary, Result, Errors, Source, Cost string
 	Params                                []Param
 	Examples                              []Example
 
 	Returns Kind
-	// CType is the C type of its result; nil is the type of the node.
+	// CType is the C type of the result; nil means the type of the node.
 	CType *c.Type
 
-	// Needs is what it asks of the outside: whether that is there, and its name, for the error. The zero
-	// Needs is nothing.
+	// Needs is the service that the function uses; the zero value means none.
 	Needs Needs
 	// Node makes the node of a call.
 	Node func(k *Call) (expr.Node, error)
-	// HostOnly says why programs of the kernel do not compute it; "" says that they do.
+	// HostOnly is the reason why programs of the kernel cannot compute it; "" if they
+	// can.
 	HostOnly string
 
-	// Memory makes the result of a function that returns a Place; then there is no Node.
+	// Memory makes the result of a function that returns a Place, which has no Node.
 	Memory func(k *MemoryCall) (*expr.KernelData, error)
 }
 
-// A Param is a parameter. All that are no flags are given by position.
+// A Param is a parameter. All except flags are positional.
 type Param struct {
 	Name, Doc string
 	Kind      Kind
 	Unit      string  // of a number: "bytes"
-	C         *c.Type // to which C converts a number
+	C         *c.Type // type to which C converts a number
 	Optional  bool
 }
 
 // An Example is code with its output, as in builtins.Example.
 type Example struct{ Code, Output string }
 
-// Needs is a part of the services.
+// Needs describes a service: Here reports that it exists, Missing names it in
+// the error.
 type Needs struct {
 	Here    func(s *expr.Services) bool
 	Missing string // "kernel symbols are"
 }
 
-// A Call is one call, with nodes as arguments: constants, if a function is interpreted.
+// A Call is one call. Its arguments are nodes; constants in an interpreted function.
 type Call struct {
 	Function *Function
 	Args     []expr.Node
@@ -95,19 +99,19 @@ type Call struct {
 	C        bool // in a C expression
 }
 
-// A MemoryCall is one call that leads into the kernel's memory.
+// A MemoryCall is one call whose result is a place in the kernel's memory.
 type MemoryCall struct {
 	Kernel *expr.Kernel
-	Schema *event.Schema // of the event; nil is not known
+	Schema *event.Schema // schema of the event; nil if unknown
 	Addr   expr.Node     // the argument that is an address; nil if there is none
 	Texts  []string      // the arguments that are names
-	Path   string        // the call as it is written; "" is not known
+	Path   string        // the text of the call; "" if unknown
 }
 
-// ErrMissing says that the services lack what a function needs.
+// ErrMissing says that a service that the function needs is missing.
 var ErrMissing = errors.New("known only while events are processed")
 
-// Call makes the node of a call. ErrMissing says that it can be none.
+// Call makes the node of a call; ErrMissing if a service is missing.
 func (f *Function) Call(k *Call) (expr.Node, error) {
 	if f.Needs.Here != nil && (k.Services == nil || !f.Needs.Here(k.Services)) {
 		return nil, ErrMissing
@@ -116,7 +120,7 @@ func (f *Function) Call(k *Call) (expr.Node, error) {
 	return f.Node(k)
 }
 
-// Bounds are the fewest and the most arguments that are given by position.
+// Bounds returns the smallest and the largest number of positional arguments.
 func (f *Function) Bounds() (low, high int) {
 	for _, p := range f.Params {
 		switch {
@@ -130,13 +134,14 @@ func (f *Function) Bounds() (low, high int) {
 	return low, high
 }
 
-// CName is the name in a call in C: "ntohl" of "ntohl(x)".
+// CName returns the function's name in a form of Function.C: "ntohl" for
+// "ntohl(x)".
 func CName(usage string) string {
 	name, _, _ := strings.Cut(usage, "(")
 	return name
 }
 
-// flag reports whether argument i is there and true.
+// flag reports whether argument i exists and is true.
 func (k *Call) flag(i int) bool {
 	if i >= len(k.Args) {
 		return false
@@ -145,7 +150,7 @@ func (k *Call) flag(i int) bool {
 	return ok && x.Int != 0
 }
 
-// native is a native of all arguments but flags.
+// native makes a Native with all arguments except flags.
 func (k *Call) native(n expr.Native) (expr.Node, error) {
 	for i, x := range k.Args {
 		if i >= len(k.Function.Params) || k.Function.Params[i].Kind != Flag {
@@ -156,13 +161,13 @@ func (k *Call) native(n expr.Native) (expr.Node, error) {
 	return expr.NewNative(n)
 }
 
-// number is a native that computes a number of its one argument.
+// number makes a Native that computes a number from its only argument.
 func (k *Call) number(name string, fn func(x int64) int64) (expr.Node, error) {
 	return k.native(expr.Native{Name: name, T: expr.TInt,
 		Int1: func(_ *expr.Frame, x int64) int64 { return fn(x) }})
 }
 
-// view is a native that finds a text by a number. The text must not change.
+// view makes a Native that finds a text by a number. The text must not change.
 func (k *Call) view(name string, traits expr.Trait, find func(x int64) string) (expr.Node, error) {
 	return k.native(expr.Native{Name: name, Traits: traits, T: expr.TStr,
 		Str1: func(_ *expr.Frame, x int64) []byte { return expr.Bytes(find(x)) }})

@@ -12,7 +12,7 @@ const (
 	nativeCost = "2 to 10 ns in a native function, 50 ns in an interpreted one"
 )
 
-// numbers are the functions that compute a number of a number.
+// numbers are the functions from numbers to numbers.
 var numbers = []*Function{
 	swapped("ntohs", "htons", "16", 2, Example{"ntohs(0x5000)", "80"}),
 	swapped("ntohl", "htonl", "32", 4, Example{"ntohl(0x0100007f)", "2130706433"}),
@@ -36,7 +36,8 @@ func PowerOf(x int64) int64 {
 	return int64(bits.Len64(uint64(x))) - 1
 }
 
-// powerOf is log2: scripts give it signed numbers, C its own.
+// powerOf makes log2. The argument is signed in scripts, and has its C type in
+// C.
 func powerOf(k *Call) (expr.Node, error) {
 	code := expr.PowerOf{Unsigned: k.Args[0].Type().Unsigned}
 	return expr.NewNative(expr.Native{Name: "log2", T: expr.TInt, Args: k.Args, Kernel: code,
@@ -48,7 +49,8 @@ func powerOf(k *Call) (expr.Node, error) {
 		}})
 }
 
-// swapped reads the low bytes of a number in network byte order. Everything here is little-endian.
+// swapped makes a function that reads the low bytes of a number in network byte order. All
+// supported machines are little-endian.
 func swapped(name, back, width string, size int, example Example) *Function {
 	return &Function{
 		Name: name, C: []string{name + "(x)", back + "(x)"},

@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/expr/c"
 )
 
-// texts are the functions that compute a number of texts.
+// texts are the functions from texts to numbers.
 var texts = []*Function{
 	{
 		Name: "strncmp", C: []string{"strncmp(a, b, n)"},
@@ -64,5 +64,5 @@ func compareBytes(x, y []byte, n uint64) int64 {
 	return int64(bytes.Compare(x[:min(uint64(len(x)), n)], y[:min(uint64(len(y)), n)]))
 }
 
-// orderHere is the HostOnly of functions that tell which text comes first.
+// orderHere is the HostOnly reason of functions that order texts.
 const orderHere = "programs of the kernel tell only whether texts are equal"

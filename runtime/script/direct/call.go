@@ -9,8 +9,9 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file compiles calls: of functions of the script, whose code is joined, of
-// those that the caller knows, and of builtins without effects.
+// This file compiles calls: of functions of the script, which are compiled
+// together with their caller; of functions that Hooks.Call handles; and of
+// builtins without effects.
 
 func (c *compiler) call(e *syntax.CallExpr) eval {
 	args, names, ok := c.arguments(e)
@@ -32,7 +33,7 @@ func (c *compiler) call(e *syntax.CallExpr) eval {
 		return c.refuse()
 	}
 	if own := c.hooks.Call(fn, names); own != nil {
-		vs := make([]starlark.Value, len(args)) // nobody keeps them, and no call is within itself
+		vs := make([]starlark.Value, len(args)) // builtins do not keep arguments, and calls are not recursive
 		return func(f *frame) starlark.Value {
 			for i, x := range args {
 				if vs[i] = x(f); vs[i] == nil {
@@ -54,7 +55,7 @@ func (c *compiler) call(e *syntax.CallExpr) eval {
 	return func(f *frame) starlark.Value { return apply(f, fn, args, names) }
 }
 
-// arguments compiles the arguments of a call, and returns their names.
+// arguments compiles the arguments of a call, and returns their keyword names.
 func (c *compiler) arguments(e *syntax.CallExpr) (args []eval, names []string, ok bool) {
 	for _, a := range e.Args {
 		name := ""
@@ -95,7 +96,7 @@ func apply(f *frame, fn starlark.Value, args []eval, names []string) starlark.Va
 	return v
 }
 
-// join compiles the call of another function of the script.
+// join compiles a call of another function of the script.
 func (c *compiler) join(fn *starlark.Function, args []eval) eval {
 	code := c.function(fn)
 	if code == nil || len(args) > code.params {
@@ -108,7 +109,7 @@ func (c *compiler) join(fn *starlark.Function, args []eval) eval {
 	}
 	mine := c.locals
 	return func(f *frame) starlark.Value {
-		// The variables of the function that is called lie behind ours.
+		// The variables of the called function follow ours on the stack.
 		var room [6]starlark.Value
 		vs := room[:0]
 		for _, x := range args {
@@ -125,7 +126,7 @@ func (c *compiler) join(fn *starlark.Function, args []eval) eval {
 	}
 }
 
-// method compiles x.name(args).
+// method compiles a call x.name(args).
 func (c *compiler) method(dot *syntax.DotExpr, args []eval, names []string) eval {
 	x, name := c.expr(dot.X), dot.Name.Name
 	part := map[string]func(s, part string) bool{

@@ -8,44 +8,46 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// Hooks are what the caller knows of its values.
+// Hooks are the caller's functions for its own kinds of values, such as events.
 type Hooks struct {
-	// Attr makes what reads an attribute of the caller's own values; ok is false for
-	// other values, and where the interpreter must tell what is wrong.
+	// Attr returns the function that reads an attribute of the caller's values; ok
+	// is false for other values, and for errors, which the interpreter must report.
 	Attr func(name string) func(x starlark.Value) (v starlark.Value, ok bool)
-	// Word makes what reads an attribute that is a number of these values, AssignWord what
-	// assigns one. Both are like Attr and Assign; where they fail these are asked.
+	// Word returns the function that reads a numeric attribute as a number, AssignWord the
+	// function that assigns one. If one of them fails, Attr or Assign is used.
 	Word       func(name string) func(x starlark.Value) (n int64, u Unit)
 	AssignWord func(name string) func(x starlark.Value, n int64, u Unit) (ok bool)
-	// Assign makes what assigns a member of a value that can be restored.
+	// Assign returns the function that assigns a member of a value whose state
+	// the caller can restore.
 	Assign func(name string) func(x, v starlark.Value) (ok bool)
-	// Call makes what calls fn with arguments of these names, "" for those
-	// without; nil for functions that are called as any other.
+	// Call returns the function that calls fn with arguments of these names, ""
+	// for positional ones; nil if fn is called like other functions.
 	Call func(fn starlark.Value, names []string) func(args []starlark.Value) (ok bool)
-	// Pure reports a function, or a value whose methods all are, without effects.
+	// Pure reports that a function, or all methods of a value, have no effects.
 	Pure func(x starlark.Value) bool
 }
 
-// A Function runs a script's function. It belongs to one goroutine.
+// A Function is a compiled function of a script. It belongs to one goroutine.
 type Function struct {
 	code  *code
 	frame frame
 }
 
-// maxTurns bounds the turns of loops in a call; a longer one is left to the
-// interpreter, which counts steps.
+// maxTurns bounds the iterations of loops in a call; a longer call is left to
+// the interpreter, which counts steps.
 const maxTurns = 5000
 
-// A frame is a call's variables and its callees', and how far the call may go on.
+// A frame has the variables of a call and the calls within it, and the number of
+// iterations left.
 type frame struct {
 	thread *starlark.Thread
 	stack  []starlark.Value
-	base   int // of the function that runs
+	base   int // index of the running function's first variable
 	turns  int
-	result starlark.Value // of the statement return
+	result starlark.Value // value of the statement return
 }
 
-// An eval computes a value; nil is a failure. A test computes a truth. An exec
+// An eval computes a value; nil means failure. A test computes a truth. An exec
 // runs a statement.
 type (
 	eval func(*frame) starlark.Value
@@ -74,18 +76,18 @@ const (
 // code is a compiled function of the script.
 type code struct {
 	params, locals int
-	defaults       []starlark.Value // by parameter; nil for those without
+	defaults       []starlark.Value // by parameter; nil for required ones
 	body           exec
 }
 
-// maxDepth bounds calls in calls, maxLocals the variables of all of them.
+// maxDepth bounds the nesting of calls, maxLocals the variables of a function.
 const (
 	maxDepth  = 8
 	maxLocals = 100
 )
 
-// Compile returns fn to be run directly; nil if it has a construct that only the
-// interpreter knows.
+// Compile compiles fn; nil if it has a construct that only the interpreter
+// supports.
 func Compile(h *script.Host, t *starlark.Thread, fn starlark.Callable, hooks Hooks) *Function {
 	f, ok := fn.(*starlark.Function)
 	if !ok {
@@ -101,7 +103,8 @@ func Compile(h *script.Host, t *starlark.Thread, fn starlark.Callable, hooks Hoo
 	}}
 }
 
-// Call calls the function; ok is false if the interpreter must.
+// Call calls the function; ok is false if the interpreter must make the call
+// instead.
 func (f *Function) Call(args []starlark.Value) (v starlark.Value, ok bool) {
 	fr := &f.frame
 	fr.turns, fr.base = maxTurns, 0
@@ -126,24 +129,25 @@ func (c *code) call(fr *frame, args []starlark.Value) starlark.Value {
 	return nil
 }
 
-// A compiler makes codes of functions that call each other.
+// A compiler compiles a function with all functions that it calls.
 type compiler struct {
 	host    *script.Host
 	hooks   Hooks
 	refused bool
-	fn      *starlark.Function // whose names are looked up
+	fn      *starlark.Function // the function being compiled
 	locals  int
 	depth   int
 	open    []*starlark.Function
 }
 
-// refuse leaves the function to the interpreter.
+// refuse records that the function must be left to the interpreter.
 func (c *compiler) refuse() eval {
 	c.refused = true
 	return nil
 }
 
-// function compiles fn and what it calls; nil if it cannot be.
+// function compiles fn and the functions that it calls; nil if that is not
+// possible.
 func (c *compiler) function(fn *starlark.Function) *code {
 	tree := c.host.Syntax(fn)
 	if tree == nil || fn.HasVarargs() || fn.HasKwargs() || fn.NumKwonlyParams() > 0 || c.depth > maxDepth {
@@ -151,7 +155,7 @@ func (c *compiler) function(fn *starlark.Function) *code {
 		return nil
 	}
 	for _, f := range c.open {
-		if f == fn { // the interpreter says that it is recursive
+		if f == fn { // recursive: the interpreter reports the error
 			c.refused = true
 			return nil
 		}
@@ -180,7 +184,7 @@ func (c *compiler) function(fn *starlark.Function) *code {
 	return made
 }
 
-// slot is the place of a variable; ok is false for names that are none.
+// slot is the index of a local variable; ok is false for other names.
 func slot(id *syntax.Ident) (i int, ok bool) {
 	b, _ := id.Binding.(*resolve.Binding)
 	if b == nil || b.Scope != resolve.Local {
@@ -189,7 +193,7 @@ func slot(id *syntax.Ident) (i int, ok bool) {
 	return b.Index, true
 }
 
-// isCell reports a variable that nested functions share.
+// isCell reports that nested functions share a variable.
 func isCell(id *syntax.Ident) bool {
 	b, _ := id.Binding.(*resolve.Binding)
 	return b != nil && b.Scope == resolve.Cell

@@ -2,9 +2,9 @@
 // interpreter: a function becomes a tree of Go closures over Starlark's own
 // values.
 //
-// It is worth its lines as long as functions with arithmetic on unsigned 64-bit
-// fields stay interpreted. ns per call, directly and by the interpreter, on one
-// machine, the least of eight:
+// It is worth its code as long as functions with arithmetic on unsigned 64-bit
+// fields stay interpreted. Times of a call in ns, directly and by the
+// interpreter (the least of eight, on one machine):
 //
 //	e.pid if e.pid else "idle"                 51     179
 //	e.pid > 2 * e.cpu and e.pid + e.cpu > 3    98   1,039
@@ -17,12 +17,12 @@
 // events of kmem:kmalloc takes 62 ms of CPU time, start included, and 133 ms
 // without this package.
 //
-// It knows only how functions succeed. Whatever it does not know, and every
-// error, is a call that did not come off: the caller makes it again with the
-// interpreter, whose outcome counts, with its message and its place. So that a
-// call can be made twice, what a function may change lies in its own variables,
-// or in a state that the caller can restore; functions that call anything with
-// effects are not compiled.
+// It implements only calls that succeed. If something is not supported or
+// fails, the call is abandoned, and the caller repeats it with the interpreter,
+// which reports the error and its position. So that a call can be repeated, a
+// function may only change its own variables and states that the caller can
+// restore; functions that call anything with effects are not compiled.
 //
-// frontend makes Functions. Nothing here knows events; Hooks do.
+// Package frontend makes Functions. This package does not depend on events; the
+// Hooks handle them.
 package direct

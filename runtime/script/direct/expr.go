@@ -8,10 +8,10 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file compiles expressions. Numbers that fit into a word are computed
-// here, everything else by Starlark's own functions.
+// This file compiles expressions. Numbers that fit in 64 bits are computed
+// here, all else by Starlark's own functions.
 
-// constant is what e always is; nil if that changes.
+// constant is the value of e if it is constant; else nil.
 func (c *compiler) constant(e syntax.Expr) starlark.Value {
 	switch e := script.Unparen(e).(type) {
 	case *syntax.Literal:
@@ -47,7 +47,7 @@ func (c *compiler) expr(e syntax.Expr) eval {
 		if !ok {
 			return c.refuse()
 		}
-		// A variable that has no value yet is nil, which is a failure.
+		// A variable without a value is nil, which means failure.
 		return func(f *frame) starlark.Value { return f.stack[f.base+i] }
 	case *syntax.DotExpr:
 		return c.attribute(e)
@@ -106,7 +106,7 @@ func truthIf(b bool) truth {
 	return no
 }
 
-// truth compiles an expression of which only the truth is asked.
+// truth compiles an expression of which only the truth is needed.
 func (c *compiler) truth(e syntax.Expr) test {
 	switch e := script.Unparen(e).(type) {
 	case *syntax.UnaryExpr:
@@ -227,13 +227,14 @@ func (c *compiler) binary(e *syntax.BinaryExpr) eval {
 		}
 	}
 	if script.IsNumber(e) {
-		v := number(e) // which may exceed 64 bits on the way
+		v := number(e) // an intermediate result may exceed 64 bits
 		return func(*frame) starlark.Value { return v }
 	}
 	return arithmetic(e.Op, c.expr(e.X), c.expr(e.Y))
 }
 
-// number is the value of an expression of numbers; nil if the interpreter must tell.
+// number computes a constant expression of numbers; nil if the interpreter must
+// report an error.
 func number(e syntax.Expr) starlark.Value {
 	switch e := script.Unparen(e).(type) {
 	case *syntax.Literal:
@@ -261,7 +262,7 @@ func number(e syntax.Expr) starlark.Value {
 	return nil
 }
 
-// arithmetic computes x op y as per-event functions do.
+// arithmetic compiles x op y by the rules of per-event functions.
 func arithmetic(op syntax.Token, x, y eval) eval {
 	checked := script.IsArithmetic(op)
 	return func(f *frame) starlark.Value {
@@ -273,7 +274,7 @@ func arithmetic(op syntax.Token, x, y eval) eval {
 	}
 }
 
-// operate computes with values; the result of what is checked has 64 bits.
+// operate computes x op y; the result of a checked operator has 64 bits.
 func operate(op syntax.Token, checked bool, a, b starlark.Value) starlark.Value {
 	switch p := a.(type) {
 	case starlark.Int:
@@ -314,7 +315,7 @@ func operate(op syntax.Token, checked bool, a, b starlark.Value) starlark.Value 
 	return v
 }
 
-// times multiplies a duration that cannot exceed a word; nil for others.
+// times multiplies a duration if the result fits in 64 bits; else nil.
 func times(d value.Duration, n starlark.Int) starlark.Value {
 	if m, ok := n.Int64(); ok && int64(int32(m)) == m && int64(int32(d)) == int64(d) {
 		return d * value.Duration(m)
@@ -322,10 +323,10 @@ func times(d value.Duration, n starlark.Int) starlark.Value {
 	return nil
 }
 
-// fits reports a number to which another one can be added.
+// fits reports that adding another such number cannot overflow.
 func fits(n int64) bool { return n >= -1<<62 && n < 1<<62 }
 
-// small computes with numbers that cannot exceed a word; nil for others.
+// small computes with numbers whose result fits in 64 bits; else nil.
 func small(op syntax.Token, p, q starlark.Int) starlark.Value {
 	x, ok := p.Int64()
 	y, too := q.Int64()
@@ -368,7 +369,7 @@ func (c *compiler) unary(e *syntax.UnaryExpr) eval {
 	}
 }
 
-// attribute reads x.name.
+// attribute compiles x.name.
 func (c *compiler) attribute(e *syntax.DotExpr) eval {
 	x, name := c.expr(e.X), e.Name.Name
 	own := c.hooks.Attr(name)
@@ -396,7 +397,7 @@ func attr(a starlark.Value, name string) starlark.Value {
 	return script.AskedMethod(v)
 }
 
-// index reads x[y].
+// index compiles x[y].
 func (c *compiler) index(e *syntax.IndexExpr) eval {
 	x, y := c.expr(e.X), c.expr(e.Y)
 	return func(f *frame) starlark.Value {
@@ -423,7 +424,7 @@ func (c *compiler) index(e *syntax.IndexExpr) eval {
 	}
 }
 
-// both are the values of two expressions; nil if one of them is not known.
+// both evaluates two expressions; nil if one of them fails.
 func both(f *frame, x, y eval) (a, b starlark.Value) {
 	if a = x(f); a == nil {
 		return nil, nil

@@ -5,9 +5,9 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file compiles what makes lists, dicts and parts of others.
+// This file compiles expressions that make lists, dicts and slices.
 
-// dict makes {key: value}.
+// dict compiles {key: value}.
 func (c *compiler) dict(e *syntax.DictExpr) eval {
 	var keys, values []eval
 	for _, entry := range e.List {
@@ -25,7 +25,7 @@ func (c *compiler) dict(e *syntax.DictExpr) eval {
 	}
 }
 
-// put makes an entry of a dict. once refuses a key that is there already.
+// put adds an entry to a dict. With once, an existing key is a failure.
 func put(f *frame, d *starlark.Dict, key, val eval, once bool) bool {
 	k := key(f)
 	if k == nil {
@@ -43,7 +43,7 @@ func put(f *frame, d *starlark.Dict, key, val eval, once bool) bool {
 	return d.SetKey(k, v) == nil
 }
 
-// comprehension makes [x for y in z if ...] or {k: v for ...}.
+// comprehension compiles [x for y in z if ...] or {k: v for ...}.
 func (c *compiler) comprehension(e *syntax.Comprehension) eval {
 	var list []starlark.Value
 	var dict *starlark.Dict
@@ -84,8 +84,8 @@ func (c *compiler) comprehension(e *syntax.Comprehension) eval {
 		}
 	}
 	return func(f *frame) starlark.Value {
-		// One within the other is the other's own node, and this one is not within itself:
-		// functions do not call themselves.
+		// list and dict can be shared between calls: functions are not recursive, so this
+		// comprehension never runs inside itself.
 		list, dict = nil, nil
 		if e.Curly {
 			dict = new(starlark.Dict)
@@ -100,7 +100,7 @@ func (c *compiler) comprehension(e *syntax.Comprehension) eval {
 	}
 }
 
-// slice makes x[from:to].
+// slice compiles x[from:to].
 func (c *compiler) slice(e *syntax.SliceExpr) eval {
 	if e.Step != nil {
 		return c.refuse()
@@ -128,7 +128,8 @@ func (c *compiler) slice(e *syntax.SliceExpr) eval {
 	}
 }
 
-// place is a bound of a part of n elements; none is its value if it is None.
+// place converts a bound of a slice of n elements to an index; none is the
+// index for None.
 func place(v starlark.Value, n, none int) (i int, ok bool) {
 	if v == starlark.None {
 		return none, true
@@ -143,7 +144,7 @@ func place(v starlark.Value, n, none int) (i int, ok bool) {
 	return min(max(i, 0), n), err == nil
 }
 
-// turns runs the body for each element of x.
+// turns runs a body for each element of x.
 func turns(x eval, set store, body exec) exec {
 	return func(f *frame) outcome {
 		list := x(f)
@@ -176,7 +177,7 @@ func (c *compiler) loop(st *syntax.ForStmt) exec {
 	return turns(c.expr(st.X), c.target(st.Vars), c.block(st.Body))
 }
 
-// elements makes a new value of others.
+// elements compiles a list or tuple of expressions.
 func (c *compiler) elements(list []syntax.Expr, of func([]starlark.Value) starlark.Value) eval {
 	all := c.exprs(list)
 	return func(f *frame) starlark.Value {

@@ -32,7 +32,7 @@ func (c *compiler) block(list []syntax.Stmt) exec {
 	}
 }
 
-// stmt compiles a statement; nil for one that does nothing.
+// stmt compiles a statement; nil for a statement without effect.
 func (c *compiler) stmt(st syntax.Stmt) exec {
 	switch st := st.(type) {
 	case *syntax.ExprStmt:
@@ -90,7 +90,7 @@ func outcomeOf(ok bool) outcome {
 	return failed
 }
 
-// A store gives a variable, or what else can be assigned, its value.
+// A store assigns a value to a variable, a member or an element.
 type store func(f *frame, v starlark.Value) bool
 
 func (c *compiler) target(e syntax.Expr) store {
@@ -119,7 +119,8 @@ func (c *compiler) target(e syntax.Expr) store {
 	return nil
 }
 
-// targets unpacks a tuple. Other values are unpacked by the interpreter.
+// targets compiles the unpacking of a tuple. Unpacking other values is left to
+// the interpreter.
 func (c *compiler) targets(list []syntax.Expr) store {
 	var all []store
 	for _, e := range list {
@@ -144,8 +145,9 @@ func (c *compiler) assign(st *syntax.AssignStmt) exec {
 	x, w := c.expr(st.RHS), c.word(st.RHS)
 	if st.Op != syntax.EQ {
 		w = c.word(&syntax.BinaryExpr{X: st.LHS, Op: st.Op - syntax.PLUS_EQ + syntax.PLUS, Y: st.RHS})
-		// What is evaluated twice must be simple. Lists and dicts, which change in
-		// place, have no numbers to add to: the interpreter changes them.
+		// The target is evaluated twice, so it must be simple. For lists and
+		// dicts, which += changes in place, the operator fails here and the
+		// interpreter does it.
 		switch l := lhs.(type) {
 		case *syntax.Ident:
 		case *syntax.DotExpr:

@@ -8,11 +8,13 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file computes with numbers that stay numbers: those that an event or a state has, and
-// constants, are compared, added and assigned without a Starlark value for each. Whatever is not
-// such a number is left to the other code, which evaluates it again: nothing here has effects.
+// This file computes with numbers without making Starlark values: numbers of events and states,
+// and constants, can be compared, added and assigned this way. If an operand is not such a
+// number, the other code evaluates the expression again, which is possible since nothing here
+// has effects.
 
-// A Unit is what a number measures; NoWord is none that is known here.
+// A Unit is the unit of a number; NoWord says that the value is not such a
+// number.
 type Unit uint8
 
 const (
@@ -25,7 +27,7 @@ const (
 // A word is the eval of a number.
 type word func(*frame) (n int64, u Unit)
 
-// wordOf is a value as a number.
+// wordOf converts a value to a number.
 func wordOf(v starlark.Value) (n int64, u Unit) {
 	switch v := v.(type) {
 	case starlark.Int:
@@ -40,8 +42,8 @@ func wordOf(v starlark.Value) (n int64, u Unit) {
 	return 0, NoWord
 }
 
-// word compiles an expression that may be a number; nil for others, and for those that are
-// cheaper as values.
+// word compiles an expression that may be a number; nil for other expressions, and if the
+// code for values is cheaper.
 func (c *compiler) word(e syntax.Expr) word {
 	e = script.Unparen(e)
 	if v := c.constant(e); v != nil {
@@ -71,7 +73,7 @@ func (c *compiler) word(e syntax.Expr) word {
 	return nil
 }
 
-// wordsOf compiles the arithmetic of two numbers whose result cannot exceed a word.
+// wordsOf compiles arithmetic of two numbers, as far as the result fits in 64 bits.
 func (c *compiler) wordsOf(e *syntax.BinaryExpr) word {
 	switch e.Op {
 	case syntax.PLUS, syntax.MINUS, syntax.STAR, syntax.AMP, syntax.PIPE, syntax.SLASHSLASH, syntax.PERCENT:
@@ -92,7 +94,7 @@ func (c *compiler) wordsOf(e *syntax.BinaryExpr) word {
 	}
 }
 
-// compute computes as operate does; the unit is NoWord where that must.
+// compute computes like operate; the unit is NoWord if operate must be used.
 func compute(op syntax.Token, a int64, u Unit, b int64, v Unit) (int64, Unit) {
 	if !fits(a) || !fits(b) {
 		return 0, NoWord
@@ -119,7 +121,7 @@ func compute(op syntax.Token, a int64, u Unit, b int64, v Unit) (int64, Unit) {
 	return 0, NoWord
 }
 
-// computed is x op y of numbers that fit; ok is false if a word may be too small.
+// computed is x op y; ok is false if the result may not fit in 64 bits.
 func computed(op syntax.Token, x, y int64) (n int64, ok bool) {
 	switch op {
 	case syntax.PLUS:
@@ -146,7 +148,8 @@ func computed(op syntax.Token, x, y int64) (n int64, ok bool) {
 	return 0, false
 }
 
-// worded tests numbers first, and leaves others to slow.
+// worded compiles a comparison that tries numbers first, and uses slow for
+// other values.
 func (c *compiler) worded(e *syntax.BinaryExpr, slow test) test {
 	switch e.Op {
 	case syntax.IN, syntax.NOT_IN:
@@ -166,7 +169,8 @@ func (c *compiler) worded(e *syntax.BinaryExpr, slow test) test {
 	}
 }
 
-// truthOfWord tests whether a number is 0, and leaves others to slow.
+// truthOfWord compiles a test for 0 that tries a number first, and uses slow
+// for other values.
 func (c *compiler) truthOfWord(e syntax.Expr, slow test) test {
 	if _, member := script.Unparen(e).(*syntax.DotExpr); !member {
 		return slow
@@ -180,7 +184,8 @@ func (c *compiler) truthOfWord(e syntax.Expr, slow test) test {
 	}
 }
 
-// assignWord assigns a number to a member, and leaves others to slow.
+// assignWord compiles an assignment to a member that tries a number first, and
+// uses slow for other values.
 func (c *compiler) assignWord(lhs syntax.Expr, x word, slow exec) exec {
 	dot, ok := lhs.(*syntax.DotExpr)
 	if !ok || x == nil {

@@ -12,20 +12,20 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// An Access is how one attribute of one schema is read, settled once.
+// An Access says how one attribute of one schema is read. It is computed once.
 type Access struct {
 	How   How
 	Field *event.Field
-	Attr  starlark.Value // of HowConst
-	prog  *expr.Program  // of howVar
+	Attr  starlark.Value // value of a HowConst
+	prog  *expr.Program  // program of a howVar
 
-	// The time that was read last, and its value: functions read that of one event more than
-	// once, and a new value is memory.
+	// The last time that was read, and its value: functions read the time of an event more
+	// than once, and each new value allocates.
 	at   event.Time
 	time starlark.Value
 }
 
-// How says by which way an attribute is read.
+// How is the way in which an attribute is read.
 type How uint8
 
 const (
@@ -36,12 +36,12 @@ const (
 	howCPU
 	howI32 // fixed place, 4 bytes, signed
 	howU32
-	howInt // any number, through Field.Int
+	howInt // any other number, by Field.Int
 	howUint
 	howNanos
 	howMoment
 	howText
-	howField // anything else, through Field.Value
+	howField // anything else, by Field.Value
 	howBytes
 	HowStart
 	HowEnd
@@ -51,7 +51,8 @@ const (
 	howVar // a computed value
 )
 
-// AccessOf decides what name means for events of s; nil if nothing.
+// AccessOf finds the attribute with a name for events of schema s; nil if there
+// is none.
 func AccessOf(s *event.Schema, name string) *Access {
 	var own *event.Field
 	if s != nil {
@@ -122,8 +123,8 @@ func fieldAccess(f *event.Field) *Access {
 	return a
 }
 
-// Load reads the attribute. A field that the record is too short for, or that
-// the source does not deliver, is an error, as it is in compiled code.
+// Load reads the attribute. It is an error, as in compiled code, if the record
+// is too short for the field, or if the source does not deliver it.
 //
 // Fast path: numbers below 2^31 and texts seen before do not allocate.
 func (a *Access) Load(v *View, e *event.Event) (starlark.Value, error) {
@@ -207,7 +208,7 @@ func (a *Access) Load(v *View, e *event.Event) (starlark.Value, error) {
 	return starlark.MakeInt64(n), nil
 }
 
-// missing is the error of a field that an event does not have.
+// missing is the error for a field that an event does not have.
 func (a *Access) missing(e *event.Event) error {
 	why := expr.ErrMissing
 	if a.Field.Place != event.InMember {
@@ -289,7 +290,7 @@ func symbolName(t *event.Symbols, n uint64) (string, bool) {
 	return text, text != ""
 }
 
-// eventText is e.text(): the event as the kernel would print it.
+// eventText is e.text(): the event in the kernel's own form.
 func eventText(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := starlark.UnpackArgs("text", args, kwargs); err != nil {

@@ -5,16 +5,17 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file has computed values (let) read as attributes.
+// This file makes computed values (let) readable as attributes.
 
-// Of are the events that have computed values: those of a stream, known by
-// its index and 1, or all of a schema, as parts of pairs are.
+// Of identifies the events for which a computed value is bound: the events of
+// one stream, by its index plus 1, or all events of a schema, for parts of
+// pairs.
 type Of struct {
 	Stream int
 	Schema *event.Schema
 }
 
-// Forget makes all attributes those that the events bring themselves.
+// Forget removes all computed values.
 func (c *Cache) Forget() {
 	c.vars, c.all, c.stream, c.complete = nil, nil, nil, nil
 	if c.parts != nil {
@@ -22,8 +23,8 @@ func (c *Cache) Forget() {
 	}
 }
 
-// Know says that all computed values of a stream are bound to it. Of another stream of its schema, whose
-// values may be others, it has none.
+// Know says that all computed values of a stream are bound to that stream, so that values bound to
+// its schema do not apply to it.
 func (c *Cache) Know(stream *event.Stream) {
 	if c.complete == nil {
 		c.complete = map[int]bool{}
@@ -31,9 +32,9 @@ func (c *Cache) Know(stream *event.Stream) {
 	c.complete[stream.Index] = true
 }
 
-// Bind makes a computed value an attribute of events. Where two streams of one
-// schema compute it differently and which of them an event is of is not known,
-// the name is not known either.
+// Bind makes a computed value an attribute of events. If two streams of one
+// schema compute it differently and the stream of an event is unknown, the
+// event does not have the attribute.
 func (c *Cache) Bind(of Of, name string, node expr.Node) {
 	byName := c.vars[of]
 	if byName == nil {

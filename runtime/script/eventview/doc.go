@@ -1,7 +1,7 @@
 // Package eventview shows events to script functions that stay interpreted: a View
-// is a Starlark value whose attributes are an event's fields. It makes no values
-// ahead, and remembers how each attribute of a stream is read.
+// is a Starlark value whose attributes are an event's fields. It makes values only
+// when they are read, and caches how each attribute of a stream is read.
 //
-// frontend makes Views, one set for each function, and lowers what it can by the
-// same rules (AccessOf).
+// Package frontend makes the Views, a set for each function, and lowers
+// functions by the same rules (AccessOf).
 package eventview

@@ -13,38 +13,38 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file shows events to functions that stay interpreted.
+// This file presents events to functions that stay interpreted.
 //
-// A View is reused for many events: making a value for each would cost more
+// A View is reused for many events, since a new value for each would cost more
 // than the call. It is valid only during the call that received it; a script
-// that keeps one gets an error when it uses it later. The Views of a Func
-// take turns for that: one View would quietly show the next event to a script
-// that kept the last.
+// that keeps one gets an error when it uses it later. For that the Views of a
+// Func take turns: a single View would silently show the next event to a script
+// that kept the last one.
 
-// A View is an event as scripts see it. Attributes are, in this order: values
-// computed by let, the fields of the schema, start, end, delay and key of a
-// pair, the members of the sample, and name, system, symbolic(field), text().
-// Fields of the record hide the rest; _name, _system, _time, _pid, ... are
-// never hidden.
+// A View is an event as a Starlark value. Its attributes are, in this order:
+// values computed by let, the fields of the schema, start, end, delay and key
+// of a pair, the members of the sample, and name, system, symbolic(field),
+// text(). An attribute hides later ones with the same name; _name, _system,
+// _time, _pid, ... are never hidden.
 type View struct {
 	ev    *event.Event
-	start *View // of a pair; made on first use, reused
+	start *View // views of a pair's events; made on first use, reused
 	end   *View
 	cache *Cache
 }
 
 var _ starlark.HasAttrs = (*View)(nil)
 
-// New makes a View that shows nothing until Show.
+// New makes a View without an event; see Show.
 func New() *View { return &View{cache: &Cache{}} }
 
-// Another makes a View that shares what v knows of streams and texts.
+// Another makes a View that shares v's Cache.
 func (v *View) Another() *View { return &View{cache: v.cache} }
 
-// Cache is what v knows of streams and texts.
+// Cache returns the cache of v.
 func (v *View) Cache() *Cache { return v.cache }
 
-// Show points the view at e; nil ends its validity.
+// Show sets the event of the view; nil makes it invalid.
 //
 // Fast path: nothing else happens per event.
 func (v *View) Show(e *event.Event) {
@@ -57,7 +57,7 @@ func (v *View) Show(e *event.Event) {
 	}
 }
 
-// Event returns the event shown; nil outside a call.
+// Event returns the event of the view; nil outside a call.
 func (v *View) Event() *event.Event { return v.ev }
 
 func (v *View) Type() string         { return "event" }
@@ -101,7 +101,7 @@ func (v *View) Attr(name string) (starlark.Value, error) {
 	return a.Load(v, e)
 }
 
-// AttrNames lists what dir() shows.
+// AttrNames lists the attributes, for dir().
 func (v *View) AttrNames() []string {
 	s := schemaOf(v.ev)
 	names := []string{"name", "system", "symbolic", "text"}
@@ -125,16 +125,16 @@ func (v *View) unknown(name string) error {
 	return UnknownField(s, name, v.AttrNames())
 }
 
-// UnknownField is the error for a field that schema s does not have; names
-// are those that exist.
+// UnknownField is the error for a field that schema s does not have; names are
+// the existing ones.
 func UnknownField(s *event.Schema, name string, names []string) *diag.Error {
 	err := diag.Errorf(diag.Run, "event", s.FullName(), "no field %s%s", name, diag.DidYouMean(name, names))
 	err.Hint = fieldsHint(s)
 	return err
 }
 
-// fieldsHint tells how to see what an event has. Those that operators make
-// have few fields of their own.
+// fieldsHint is the hint how to list the fields of an event. For derived events
+// it lists the few fields themselves.
 func fieldsHint(s *event.Schema) string {
 	switch s.System {
 	case "pair":
@@ -152,21 +152,21 @@ func fieldsHint(s *event.Schema) string {
 // A Cache finds the accessor of an attribute of a stream's events. The views of one
 // function share it.
 type Cache struct {
-	stream *event.Stream // of recent
+	stream *event.Stream // stream of recent
 	recent [8]accessorCache
 	next   uint8
 	all    map[*event.Stream]map[string]*Access
-	texts  map[string]starlark.Value // texts made before, boxed
+	texts  map[string]starlark.Value // texts made before, as Starlark values
 	// vars are the computed values (let) of events.
 	vars     map[Of]map[string]*expr.Program
-	complete map[int]bool // the streams, by index, whose own are all that they have: see Know
+	complete map[int]bool // streams, by index, whose computed values are all bound to the stream: see Know
 	frame    expr.Frame
-	// parts is for the events of pairs, which are of other streams; whole is that of their
-	// pairs, which has the computed values.
+	// parts is the Cache for the events of pairs, which are of other streams. In that
+	// Cache, whole is the Cache of the pairs.
 	parts, whole *Cache
 }
 
-// ofParts is the Cache of the events of pairs.
+// ofParts returns the Cache for the events of pairs.
 func (c *Cache) ofParts() *Cache {
 	if c.parts == nil {
 		c.parts = &Cache{whole: c}
@@ -174,7 +174,7 @@ func (c *Cache) ofParts() *Cache {
 	return c.parts
 }
 
-// computed is the program of a computed value; nil if there is none.
+// computed returns the program of a computed value; nil if there is none.
 func (c *Cache) computed(of Of, name string) *expr.Program {
 	for c.whole != nil {
 		c = c.whole
@@ -182,18 +182,19 @@ func (c *Cache) computed(of Of, name string) *expr.Program {
 	return c.vars[of][name]
 }
 
-// accessorCache remembers accessors by the identity of the name's bytes: an
-// attribute name in compiled code is the same string each time, and comparing
-// a pointer is cheaper than hashing.
+// accessorCache finds accessors by the address of the name's bytes: an
+// attribute name in compiled code is the same string each time, and comparing a
+// pointer is cheaper than hashing.
 type accessorCache struct {
 	data *byte
 	n    int
 	acc  *Access
 }
 
-// Find is the accessor of an attribute of a stream's events; nil if they have none.
+// Find returns the accessor of an attribute of a stream's events; nil if they do
+// not have the attribute.
 //
-// Fast path: same stream as the last event's, a name seen before.
+// Fast path: the same stream as for the last event, and a name seen before.
 func (c *Cache) Find(s *event.Stream, name string) *Access {
 	if s == c.stream {
 		p := unsafe.StringData(name)
@@ -206,7 +207,7 @@ func (c *Cache) Find(s *event.Stream, name string) *Access {
 	return c.findSlow(s, name)
 }
 
-// Slow path: another stream, or a name that is not among the recent ones.
+// Slow path: another stream, or a name that is not in recent.
 func (c *Cache) findSlow(s *event.Stream, name string) *Access {
 	if s != c.stream {
 		c.stream = s
@@ -228,7 +229,8 @@ func (c *Cache) findSlow(s *event.Stream, name string) *Access {
 			schema = s.Schema
 			prog = c.computed(Of{Stream: s.Index + 1}, name)
 		}
-		// The event of a pair has what the pair computes of it, whatever its stream has.
+		// The event of a pair has the values that the pair computes for it, also if its
+		// stream has others.
 		own := s != nil && c.complete[s.Index] && c.whole == nil
 		if prog == nil && !own {
 			prog = c.computed(Of{Schema: schema}, name)
@@ -247,8 +249,8 @@ func (c *Cache) findSlow(s *event.Stream, name string) *Access {
 
 const maxTexts = 1024
 
-// Text is b as a Starlark string. Event texts repeat (comm, device names), so
-// the value made before is used again.
+// Text returns b as a Starlark string. Texts of events repeat (comm, device
+// names), so an earlier value is used again.
 func (c *Cache) Text(b []byte) starlark.Value {
 	if v, ok := c.texts[string(b)]; ok {
 		return v
@@ -262,7 +264,7 @@ func (c *Cache) Text(b []byte) starlark.Value {
 	return v
 }
 
-// part shows one event of a pair through a view of its own; nil is None.
+// part returns a View of one event of a pair; None for nil.
 func (v *View) part(slot **View, e *event.Event) starlark.Value {
 	if e == nil {
 		return starlark.None

@@ -6,9 +6,10 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file reads attributes that are numbers without making a value.
+// This file reads numeric attributes without making a Starlark value.
 
-// Unit is what the attribute measures; number is false if it is no number that fits.
+// Unit is the unit of the attribute; number is false if it is not a number of 64
+// bits.
 func (a *Access) Unit() (u event.Unit, number bool) {
 	switch a.How {
 	case howPID, howTID, howCPU, howI32, howU32, howInt:
@@ -21,7 +22,8 @@ func (a *Access) Unit() (u event.Unit, number bool) {
 	return 0, false
 }
 
-// Word reads it; ok is false where Load has another value than a number.
+// Word reads the attribute; ok is false if Load would return something other
+// than a number.
 func (a *Access) Word(e *event.Event) (n int64, ok bool) {
 	switch a.How {
 	case howTime:

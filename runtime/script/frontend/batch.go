@@ -13,16 +13,16 @@ import (
 )
 
 // A BatchFunc is a script's function of a list of events. The list and the
-// views in it are used again for the next batch: they show nothing after the
-// call. It belongs to one goroutine.
+// views in it are reused for the next batch, and are invalid after the call. It
+// belongs to one goroutine.
 type BatchFunc struct {
 	f     *Func
 	views []*eventview.View
 	args  starlark.Tuple
 }
 
-// maxBatch bounds the events of one call, so that a script that is behind
-// does not get ever longer lists.
+// maxBatch bounds the events of one call, so that a slow script does not get
+// longer and longer lists.
 const maxBatch = 1024
 
 // NewBatchFunc freezes fn and prepares it. fn must accept one argument.
@@ -39,7 +39,7 @@ func NewBatchFunc(h *script.Host, fn starlark.Callable) (*BatchFunc, error) {
 	return &BatchFunc{f: prepare(h, fn), args: make(starlark.Tuple, 1)}, nil
 }
 
-// Bind makes the computed values (let) of the events known as attributes.
+// Bind makes the computed values (let) of the events attributes.
 func (b *BatchFunc) Bind(events []*expr.Scope) { b.f.bind(events) }
 
 // CallBatch calls the function for at most maxBatch events at a time.

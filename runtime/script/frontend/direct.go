@@ -12,22 +12,23 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file has functions that stay interpreted run directly, where that is
-// possible: what package direct needs to know of events and of states, and that a
-// call of it which did not come off is made again by the interpreter.
+// This file runs functions that stay interpreted with package direct if possible.
+// It has the hooks for events and states, and repeats an abandoned call with the
+// interpreter.
 
-// tooOften is how often the interpreter may succeed with what could not be done
-// directly, before that is no longer tried.
+// tooOften is the number of abandoned calls with which the interpreter
+// succeeded, after which a function is no longer run directly.
 const tooOften = 16
 
-// A shortcut is a function that runs directly.
+// A shortcut runs a function directly if possible.
 type shortcut struct {
 	tried bool
 	fn    *direct.Function // nil: only the interpreter can run it
-	again int              // calls that only the interpreter could make
+	again int              // abandoned calls with which the interpreter succeeded
 }
 
-// take calls the function directly; ok is false if the interpreter must.
+// take calls the function directly; ok is false if the interpreter must make
+// the call.
 func (c *shortcut) take(f *Func, args starlark.Tuple) (v starlark.Value, ok bool) {
 	if !c.tried {
 		c.tried = true
@@ -44,7 +45,7 @@ func (c *shortcut) take(f *Func, args starlark.Tuple) (v starlark.Value, ok bool
 	return c.fn.Call(args)
 }
 
-// missed notes that the interpreter made a call that could not be made directly.
+// missed records that the interpreter succeeded with an abandoned call.
 func (c *shortcut) missed() {
 	if c.fn == nil {
 		return
@@ -88,7 +89,8 @@ func attrHook(name string) func(x starlark.Value) (starlark.Value, bool) {
 	}
 }
 
-// assignHook assigns members of states. Other values cannot be restored.
+// assignHook assigns members of states. It assigns nothing else, since other
+// values cannot be restored.
 func assignHook(name string) func(x, v starlark.Value) bool {
 	var member *stateVar
 	return func(x, v starlark.Value) bool {
@@ -165,7 +167,7 @@ func assignWordHook(name string) func(x starlark.Value, n int64, u direct.Unit) 
 	}
 }
 
-// unit is what the member's number measures, of those that package direct knows.
+// unit returns the unit of a member for package direct.
 func (v *stateVar) unit() direct.Unit {
 	switch {
 	case v.texts || v.list != nil:
@@ -180,7 +182,7 @@ func (v *stateVar) unit() direct.Unit {
 	return direct.NoWord
 }
 
-// unitOfKind is a unit of fields as package direct has it.
+// unitOfKind converts a unit of fields to a unit of package direct.
 func unitOfKind(u event.Unit, number bool) direct.Unit {
 	switch {
 	case !number:
@@ -193,7 +195,7 @@ func unitOfKind(u event.Unit, number bool) direct.Unit {
 	return direct.Number
 }
 
-// emitHook makes what calls the builtin emit.
+// emitHook returns the function that calls the builtin emit.
 func emitHook(f *Func) func(fn starlark.Value, names []string) func([]starlark.Value) bool {
 	state, _ := f.t.Local(foldKey).(*stateView)
 	return func(fn starlark.Value, names []string) func([]starlark.Value) bool {
@@ -202,7 +204,7 @@ func emitHook(f *Func) func(fn starlark.Value, names []string) func([]starlark.V
 		}
 		fields := state.m.emits
 		args := make([]expr.Arg, len(fields)) // the receiver copies them
-		var place []int                       // of each value
+		var place []int                       // field index of each value
 		for _, name := range names {
 			place = append(place,
 				slices.IndexFunc(fields, func(f event.Field) bool { return f.Name == name }))
@@ -227,8 +229,8 @@ func emitHook(f *Func) func(fn starlark.Value, names []string) func([]starlark.V
 	}
 }
 
-// pure reports what can be called twice: builtins of Starlark and those that are
-// also compiled, and methods of events and of texts.
+// pure reports that a value can be called twice: Starlark's builtins, builtins
+// with a Native, and methods of events and texts.
 func pure(h *script.Host, x starlark.Value) bool {
 	switch x := x.(type) {
 	case *eventview.View, starlark.String:

@@ -1,13 +1,13 @@
-// Package frontend makes a script's functions ready to run once per event.
+// Package frontend prepares functions of scripts that run once per event.
 //
-// A Func is checked (Check), translated to expr IR if that is certain to give
-// the same results (Lower), and else called as closures over Starlark's values
-// (package direct), at about ten times the cost, or by the interpreter, at about
-// thirty times. A Machine is the same for the step function of a
-// fold, whose state and emitted fields get their types here. A Native is how a
-// builtin takes part in the translation.
+// A Func is one such function. It is checked (Check), and translated to the IR
+// of package expr if that certainly gives the same results (Lower). Otherwise it
+// runs as closures over Starlark values (package direct), at about ten times the
+// cost, or in the interpreter, at about thirty times. A Machine has the
+// functions of a fold, and finds the types of its state and emitted fields. A
+// Native says how calls of a builtin are translated.
 //
-// builtins makes Funcs and Machines, plan asks them; the package opens nothing.
-// Each Func has a thread of its own: different Funcs may run on different
-// goroutines, one Func may not.
+// Package builtins makes Funcs and Machines, and plan uses them; this package
+// opens nothing. Each Func has its own Starlark thread: different Funcs may run
+// on different goroutines, but one Func only on one at a time.
 package frontend

@@ -15,17 +15,17 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Machine is the state machine of a fold as the script gave it: the members
-// of its state, the step function, and the flush function if there is one. It
-// belongs to one goroutine.
+// A Machine is the state machine of a script's fold: the members of its state,
+// the step function, and the flush function if there is one. It belongs to one
+// goroutine.
 type Machine struct {
 	host  *script.Host
 	vars  []*stateVar
 	step  *stepFunc
-	flush *stepFunc // nil: none
+	flush *stepFunc // nil if there is none
 	emits []event.Field
-	from  [][]expr.Node // by field of emits: where its values come from
-	// silent says that it need not emit: others ask for its states.
+	from  [][]expr.Node // by field of emits: the nodes of its values, see role.origin
+	// silent says that it need not emit, since other folds read its state.
 	silent bool
 }
 
@@ -33,19 +33,19 @@ type Machine struct {
 type stateVar struct {
 	name  string
 	init  starlark.Value
-	list  []starlark.Value // its elements at first, if it is a list
-	kind  Kind             // of a list: of its elements
-	weak  bool             // its 0 may turn out to be an unset time
-	slot  int              // in Frame.Texts for texts, else in Frame.State
+	list  []starlark.Value // initial elements, if it is a list
+	kind  Kind             // kind of the value, or of a list's elements
+	weak  bool             // initially 0, which may stand for an unset time
+	slot  int              // index in Frame.Texts for texts, else in Frame.State
 	texts bool
-	from  []expr.Node // where its values come from: see role.origin
+	from  []expr.Node // the nodes of its values, see role.origin
 
-	// The number that was read last, and its value.
+	// The last number that was read, and its Starlark value.
 	last  int64
 	value starlark.Value
 }
 
-// words are the numbers that it has at first; a text has none.
+// words returns the initial numbers of the member; none for a text.
 func (v *stateVar) words() []starlark.Value {
 	switch {
 	case v.texts:
@@ -56,13 +56,14 @@ func (v *stateVar) words() []starlark.Value {
 	return []starlark.Value{v.init}
 }
 
-// A stepFunc is a function of a state and an event, with what its calls use.
+// A stepFunc is a function of a state and an event, with the values that its
+// calls reuse.
 type stepFunc struct {
 	*Func
 	state  stateView
 	args   starlark.Tuple
 	before restorable // the call
-	undo   func()     // of what it did
+	undo   func()     // undoes the effects of an abandoned call
 }
 
 // NewMachine checks the functions' parameters and the members of the state,
@@ -159,11 +160,11 @@ func (m *Machine) names() []string {
 	return names
 }
 
-// Name and Pos are the step function's.
+// Name and Pos are the name and the position of the step function.
 func (m *Machine) Name() string { return m.step.Name() }
 func (m *Machine) Pos() string  { return m.step.Pos() }
 
-// FlushPos is where the flush function is; "" if there is none.
+// FlushPos is the position of the flush function; "" if there is none.
 func (m *Machine) FlushPos() string {
 	if m.flush == nil {
 		return ""
@@ -171,8 +172,8 @@ func (m *Machine) FlushPos() string {
 	return m.flush.Pos()
 }
 
-// Bind settles the kinds of the state and of what is emitted, for the events
-// that step and flush will get, and reports what must be wrong.
+// Bind infers the kinds of the state and of the emitted fields, for the events
+// that step and flush will get, and returns errors that are certain.
 func (m *Machine) Bind(events []*expr.Scope, flush *expr.Scope) error {
 	m.step.bind(events)
 	if m.flush != nil {
@@ -182,7 +183,7 @@ func (m *Machine) Bind(events []*expr.Scope, flush *expr.Scope) error {
 	for range 8 {
 		in = &inference{m: m, learns: true, schema: firstSchema(events)}
 		in.function(m.step.fn.(*starlark.Function), stepRoles(subjectOf(events)), true)
-		m.step.learn(in) // before the flush function, which gets other events
+		m.step.learn(in) // before the walk of the flush function, which gets other events
 		if m.flush != nil {
 			in.function(m.flush.fn.(*starlark.Function), stepRoles(subjectOf([]*expr.Scope{flush})), true)
 		}
@@ -205,12 +206,12 @@ func (m *Machine) Bind(events []*expr.Scope, flush *expr.Scope) error {
 	return m.place()
 }
 
-// stepRoles are what the functions of a fold get.
+// stepRoles are the roles of the arguments of a fold's functions.
 func stepRoles(ev *subject) []role {
 	return []role{{state: true, kind: kindOther}, {ev: ev, kind: kindOther}}
 }
 
-// place gives the members their slots.
+// place assigns slots to the members.
 func (m *Machine) place() error {
 	texts, numbers := 0, 0
 	for _, v := range m.vars {
@@ -232,7 +233,7 @@ func (m *Machine) place() error {
 	return nil
 }
 
-// Initial is the initial state: numbers and texts.
+// Initial returns the initial state: numbers and texts.
 func (m *Machine) Initial() (numbers []int64, texts []string) {
 	for _, v := range m.vars {
 		if v.texts {
@@ -246,7 +247,7 @@ func (m *Machine) Initial() (numbers []int64, texts []string) {
 	return numbers, texts
 }
 
-// Slot is where the numbers of Initial have a member.
+// Slot is the index of a member in the numbers of Initial.
 func (m *Machine) Slot(member string) (int, bool) {
 	v := m.find(member)
 	if v == nil || v.texts || v.list != nil {
@@ -255,16 +256,17 @@ func (m *Machine) Slot(member string) (int, bool) {
 	return v.slot, true
 }
 
-// Emits are the fields of what the functions emit.
+// Emits returns the fields that the functions emit.
 func (m *Machine) Emits() []event.Field { return m.emits }
 
-// Reads lists what the step function reads of its event; see Func.Reads.
+// Reads lists the attributes of its event that the step function reads; see
+// Func.Reads.
 func (m *Machine) Reads() (names []string, exact bool) {
 	return m.step.reads(m, stepRoles(&subject{})...)
 }
 
-// Run calls the step function, interpreted, on the frame's event and state;
-// RunFlush the flush function. A failure is in f.Err.
+// Run calls the interpreted step function with the frame's event and state,
+// RunFlush the flush function. An error is in f.Err.
 func (m *Machine) Run(f *expr.Frame)      { m.step.run(f) }
 func (m *Machine) RunFlush(f *expr.Frame) { m.flush.run(f) }
 
@@ -282,13 +284,13 @@ func (sf *stepFunc) run(f *expr.Frame) {
 	sf.state.f = nil
 }
 
-// A stateView is the state of one key as interpreted functions see it. It is
-// valid during the call that received it.
+// A stateView is the state of one key as a Starlark value. It is valid during
+// the call that received it.
 type stateView struct {
 	m       *Machine
 	f       *expr.Frame
-	emitted int // by this call
-	again   int // how many of the next emits belong to a call that is made again
+	emitted int // number of emits in this call
+	again   int // number of the next emits to skip, since the abandoned call made them
 }
 
 var _ starlark.HasSetField = (*stateView)(nil)
@@ -329,8 +331,8 @@ func (s *stateView) get(v *stateVar) starlark.Value {
 	return v.value
 }
 
-// SetField assigns a member. A kind other than its own is an error, but 0
-// unsets any number.
+// SetField assigns a member. A value of another kind is an error, except 0,
+// which unsets any number.
 func (s *stateView) SetField(name string, val starlark.Value) error {
 	v := s.m.find(name)
 	switch {
@@ -366,12 +368,12 @@ func (s *stateView) set(v *stateVar, val starlark.Value) error {
 	return err
 }
 
-// word is a number as the member keeps it.
+// word converts a value to the number that the member stores.
 func (v *stateVar) word(val starlark.Value) (int64, error) {
 	k := kindOf(val)
 	n, ok := toWord(val)
 	switch {
-	case !ok && k == kindOther: // an integer beyond 64 bits, or no number
+	case !ok && k == kindOther: // an integer beyond 64 bits, or not a number
 		if _, isInt := val.(starlark.Int); isInt {
 			return 0, expr.ErrOverflow
 		}
@@ -389,7 +391,7 @@ func (v *stateVar) wrong(val starlark.Value) error {
 	return fmt.Errorf("state %s: is a %s and is assigned a %s", v.name, v.kind, val.Type())
 }
 
-// toWord is a number as 64 bits.
+// toWord converts a number to 64 bits.
 func toWord(v starlark.Value) (int64, bool) {
 	switch v := v.(type) {
 	case starlark.Bool:
@@ -420,8 +422,8 @@ func isEmit(h *script.Host, v starlark.Value) bool {
 
 const foldKey = "ppscript.fold"
 
-// Emit is the builtin emit, called by an interpreted step function: values
-// are given by name. It fails anywhere else.
+// Emit is the builtin emit, which an interpreted step function calls with named
+// values. It fails anywhere else.
 func Emit(t *starlark.Thread, kw []starlark.Tuple) error {
 	s, _ := t.Local(foldKey).(*stateView)
 	if s == nil || s.f == nil {
@@ -451,7 +453,8 @@ func Emit(t *starlark.Thread, kw []starlark.Tuple) error {
 	return nil
 }
 
-// emit passes values on, but for those that were before the call was made again.
+// emit passes values on, except the ones that the abandoned call has already
+// passed on.
 func (s *stateView) emit(args []expr.Arg) {
 	if s.emitted++; s.again > 0 {
 		s.again--
@@ -462,7 +465,7 @@ func (s *stateView) emit(args []expr.Arg) {
 	}
 }
 
-// emitArg converts a value to what its field holds.
+// emitArg converts a value to the type of its field.
 func emitArg(f *event.Field, v starlark.Value) (expr.Arg, error) {
 	want := kindOfField(f)
 	if f.Unit == event.SizeB {

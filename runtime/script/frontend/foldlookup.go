@@ -11,9 +11,9 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file lets functions of one fold ask for a state of another: running.at(e.pid).since
-// is the member since of the state that running has for a key, at that moment. A key without
-// a state has the initial one, as for the fold itself.
+// This file lets functions of one fold read the state of another: running.at(e.pid).since is
+// the member since of the fold running's state for the key e.pid, at that moment. A key
+// without a state has the initial one, as in the fold itself.
 
 // FoldStream is a stream whose fold functions can look up. Machine is nil for other streams.
 type FoldStream interface {
@@ -21,10 +21,10 @@ type FoldStream interface {
 	Machine() *Machine
 }
 
-// at is the method that asks.
+// at is the name of the method for such look-ups.
 const at = "at"
 
-// askedIn are the machines that functions ask.
+// askedIn lists the folds whose state functions read.
 func askedIn(h *script.Host, fns ...*stepFunc) (found []FoldStream) {
 	seen := map[*starlark.Function]bool{}
 	var look func(fn *starlark.Function)
@@ -61,7 +61,7 @@ func askedIn(h *script.Host, fns ...*stepFunc) (found []FoldStream) {
 	return found
 }
 
-// askedBy is the stream of which e is the method at; nil if e is something else.
+// askedBy returns the fold's stream if e is its method at; else nil.
 func askedBy(h *script.Host, fn *starlark.Function, e *syntax.DotExpr) FoldStream {
 	id, ok := script.Unparen(e.X).(*syntax.Ident)
 	if !ok || e.Name.Name != at {
@@ -73,8 +73,8 @@ func askedBy(h *script.Host, fn *starlark.Function, e *syntax.DotExpr) FoldStrea
 	return nil
 }
 
-// member is the asked machine, and the key, of which e is a member of the state: of
-// running.at(key).member. nil if e is something else.
+// askedMember returns the fold and the key if e has the form
+// running.at(key).member; else nil.
 func askedMember(h *script.Host, fn *starlark.Function, e *syntax.DotExpr) (m *Machine, key syntax.Expr) {
 	call, ok := script.Unparen(e.X).(*syntax.CallExpr)
 	if !ok || len(call.Args) != 1 || !plainArgs(call.Args) {
@@ -90,7 +90,7 @@ func askedMember(h *script.Host, fn *starlark.Function, e *syntax.DotExpr) (m *M
 	return nil, nil
 }
 
-// Asks are the streams whose states the functions ask for.
+// Asks lists the streams of folds whose state the functions read.
 func (m *Machine) Asks() []FoldStream {
 	list := askedIn(m.host, m.step, m.flush)
 	for _, a := range list {
@@ -99,7 +99,7 @@ func (m *Machine) Asks() []FoldStream {
 	return list
 }
 
-// askRole is what is known of a member of the state of another fold.
+// askRole returns the role of a member of another fold's state.
 func (s *scan) askRole(e *syntax.DotExpr, of *Machine, key syntax.Expr) role {
 	s.value(key)
 	if s.m.step == nil {
@@ -122,7 +122,7 @@ func (s *scan) askRole(e *syntax.DotExpr, of *Machine, key syntax.Expr) role {
 	return role{kind: v.kind, unsure: v.weak}
 }
 
-// ask reads a member of the state of another fold.
+// ask lowers the read of a member of another fold's state.
 func (s *scopeOf) ask(e *syntax.DotExpr, of *Machine, key syntax.Expr) val {
 	v := of.find(e.Name.Name)
 	if s.machine == nil || v == nil || v.list != nil {
@@ -134,8 +134,8 @@ func (s *scopeOf) ask(e *syntax.DotExpr, of *Machine, key syntax.Expr) val {
 	return val{node: n, unit: v.kind.Unit}
 }
 
-// An askedState is the state of another fold as interpreted functions see it, at the moment
-// of the call that asked.
+// An askedState is the state of another fold as a Starlark value, at the moment of the
+// look-up.
 type askedState struct {
 	m       *Machine
 	members []starlark.Value
@@ -160,7 +160,7 @@ func (s *askedState) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-// At is the builtin at, called by an interpreted function of a fold.
+// At is the builtin at, which an interpreted function of a fold calls.
 func At(t *starlark.Thread, of FoldStream, key starlark.Value) (starlark.Value, error) {
 	m := of.Machine()
 	s, _ := t.Local(foldKey).(*stateView)

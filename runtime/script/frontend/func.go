@@ -12,8 +12,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Func is a script's function made ready to run once per event: the thread,
-// the argument tuple and the views are made once. It belongs to one
+// A Func is a script's function that is prepared to run once per event: the
+// thread, the argument tuple and the views are made once. It belongs to one
 // goroutine.
 type Func struct {
 	fn    starlark.Callable
@@ -24,25 +24,25 @@ type Func struct {
 	views [viewTurns]*eventview.View
 	turn  uint8
 
-	// What checks saw of the event; see Reads.
+	// Results of checks; see Reads.
 	seen, escaped bool
 	names         map[string]bool
 	memory        string // of the kernel, what is read; "" is nothing
 
 	failures int
-	last     error // the error that further failures repeat
+	last     error // the error to return for further failures
 }
 
-// explained is how many failures of one Func are explained, each with its
-// place and excerpt. A function that fails for every event would otherwise
-// spend its time on messages that nobody reads.
+// explained bounds the failures of one Func that are reported with position and
+// excerpt. A function that fails for every event would otherwise spend its time
+// on messages.
 const explained = 100
 
-// viewTurns is how many events pass until a view shows another event; a
-// script that keeps an event and uses it for one of the next is told so.
+// viewTurns is the number of events after which a view is reused. A script that
+// keeps an event and uses it before that gets an error.
 const viewTurns = 8
 
-// NewFunc freezes fn, with all it captures, and prepares it. fn must accept
+// NewFunc freezes fn and its captured values, and prepares it. fn must accept
 // one argument.
 func NewFunc(h *script.Host, fn starlark.Callable) (*Func, error) {
 	if f, ok := fn.(*starlark.Function); ok && !acceptsOne(f) {
@@ -56,7 +56,7 @@ func NewFunc(h *script.Host, fn starlark.Callable) (*Func, error) {
 	return prepare(h, fn), nil
 }
 
-// prepare makes what the calls of fn use.
+// prepare makes the values that the calls of fn reuse.
 func prepare(h *script.Host, fn starlark.Callable) *Func {
 	f := &Func{fn: fn, t: h.EventThread(fn.Name()), args: make(starlark.Tuple, 1)}
 	f.views[0] = eventview.New()
@@ -75,7 +75,7 @@ func acceptsOne(f *starlark.Function) bool {
 	return need <= 1 && positional >= 1
 }
 
-// required1 counts the parameters that have no default.
+// required1 counts the parameters without a default.
 func required1(f *starlark.Function) int {
 	n, params := 0, f.NumParams()
 	if f.HasVarargs() {
@@ -95,7 +95,7 @@ func required1(f *starlark.Function) int {
 // Name is the function's name; "lambda" for lambdas.
 func (f *Func) Name() string { return f.fn.Name() }
 
-// Pos is where the function is, file:line:col; "" for builtins.
+// Pos is the position of the function, file:line:col; "" for builtins.
 func (f *Func) Pos() string {
 	if fn, ok := f.fn.(*starlark.Function); ok {
 		return fn.Position().String()
@@ -103,15 +103,14 @@ func (f *Func) Pos() string {
 	return ""
 }
 
-// Callable is the function itself; usually a *starlark.Function.
+// Callable returns the function itself, usually a *starlark.Function.
 func (f *Func) Callable() starlark.Callable { return f.fn }
 
-// Call runs the function on e, which it sees through a view that ends with
+// Call runs the function on e, which is passed as a View that is invalid after
 // the call. The error is a *diag.Error.
 //
 // Fast path: nothing allocates unless the function makes a new text, list or
-// large number. Where only the interpreter can run it, one allocation is
-// Starlark's own frame.
+// large number. In the interpreter, Starlark's own frame is one allocation.
 func (f *Func) Call(e *event.Event) (event.Value, error) {
 	v, err := f.CallValue(e)
 	if err != nil {
@@ -132,7 +131,7 @@ func (f *Func) Call(e *event.Event) (event.Value, error) {
 	return r, nil
 }
 
-// Test is Call for predicates: any value, by its truth.
+// Test is Call for predicates: it returns the truth of the result.
 func (f *Func) Test(e *event.Event) (bool, error) {
 	v, err := f.CallValue(e)
 	if err != nil {
@@ -141,8 +140,8 @@ func (f *Func) Test(e *event.Event) (bool, error) {
 	return bool(v.Truth()), nil
 }
 
-// CallValue is Call without the conversion. The value may be a view of e: it
-// is invalid already.
+// CallValue is Call without the conversion of the result. If the result is a
+// View of e, it is already invalid.
 func (f *Func) CallValue(e *event.Event) (starlark.Value, error) {
 	view := f.views[f.turn%viewTurns]
 	f.turn++
@@ -151,11 +150,11 @@ func (f *Func) CallValue(e *event.Event) (starlark.Value, error) {
 	return f.invoke(f.args, view, nothing)
 }
 
-// nothing is done again before the interpreter makes a call a second time.
+// nothing is the undo function of functions without effects.
 func nothing() {}
 
-// invoke calls the function with the view that it gets among its arguments: directly,
-// or else, after undo, by the interpreter.
+// invoke calls the function directly or, if that is abandoned, calls undo and then
+// the interpreter. view is the View among args.
 func (f *Func) invoke(args starlark.Tuple, view *eventview.View, undo func()) (v starlark.Value, err error) {
 	t := f.t
 	t.Thread.Steps = 0
@@ -186,7 +185,7 @@ func (f *Func) invoke(args starlark.Tuple, view *eventview.View, undo func()) (v
 	return v, nil
 }
 
-// blame puts the function's position on an error of its result.
+// blame adds the function's position to an error in its result.
 func (f *Func) blame(err error) error {
 	d := &diag.Error{Op: "function", Subject: f.Name(), Cause: err,
 		Hint: "return a number, a text, a duration, or a tuple of these"}

@@ -13,8 +13,7 @@ import (
 )
 
 // This file walks the functions that run per event, in the order of the text
-// and over all branches, and finds out all that is known of them before the
-// first event:
+// and through all branches, and infers facts about them before the first event:
 //
 //   - the kind of each value, so what a function returns, and of a fold what
 //     its state keeps and what it emits: state = {"since": 0} means a time if
@@ -23,50 +22,55 @@ import (
 //     of it are read (reads.go) that none of the events has (subject.go).
 //
 // It follows the event through assignments and into calls of the script's own
-// functions. What it cannot know is kindUnknown, and is checked when the script
-// runs. It reports only what must be wrong.
+// functions. If it cannot infer a kind, the kind is kindUnknown and the value
+// is checked when the script runs. It reports only errors that are certain.
 
-// A role is what is known of an expression.
+// A role has the inferred facts about the value of an expression.
 type role struct {
 	kind  Kind
-	c     starlark.Value // of a constant
-	state bool           // it is the state
-	weak  bool           // an unset member of it, of which nothing is known yet
-	ev    *subject       // it is an event
-	list  *stateVar      // it is a list of the state
-	items []role         // the elements of a list or tuple that is written out
-	tuple bool           // it is that tuple
-	// sample is a value such as it is, of what has no other kind: a list, a dict, a function.
+	c     starlark.Value // value of a constant
+	state bool           // it is the state of the fold
+	weak  bool           // it is a member of the state that is 0 so far, so its unit is unknown
+	ev    *subject       // the event that it is; nil for other values
+	list  *stateVar      // the list of the state that it is; nil for other values
+	items []role         // elements of a list or tuple display
+	tuple bool           // items are of a tuple
+	// sample is an example of its value if it has no Kind of its own: a list, a dict, a
+	// function.
 	sample starlark.Value
-	// unsure says that it may be of another kind too, on a way where that is not known.
+	// unsure says that the value may also have another, unknown kind on some path.
 	unsure bool
-	// data is what it is in the kernel's memory, pointer the field that points there.
+	// data is its place in the kernel's memory, or pointer the field that points to
+	// one; else nil.
 	data    *expr.KernelData
 	pointer *event.Field
-	from    []expr.Node // where its values come from: see origin
+	from    []expr.Node // nodes of its values, see origin
 }
 
-// inMemory reports that it leads into the kernel's memory, where it has members.
+// inMemory reports that the value is in the kernel's memory or points there, so
+// that it has members.
 func (r *role) inMemory() bool { return r.data != nil || r.pointer != nil }
 
-// An inference is what is learnt from the functions that it walks.
+// An inference collects the facts from the walks through a fold's functions, or
+// through one function.
 type inference struct {
 	m       *Machine
 	emits   []*emitSite
-	learns  bool // kinds of the state are settled
-	changed bool // one of them is another now
+	learns  bool // this walk may change kinds of the state
+	changed bool // some kind of the state has changed
 	active  []*starlark.Function
-	errs    []*diag.Error // about the state and what is emitted
+	errs    []*diag.Error // errors about the state and emitted values
 
 	checked  map[param]*subject // the event with which a function's fields are checked
-	unknowns []*diag.Error      // about fields
-	names    map[string]bool    // of attributes that are read
-	memory   string             // what is read of the kernel's memory; "" is nothing
-	escaped  bool               // the event goes where it cannot be followed
-	schema   *event.Schema      // of the event, or the first that it may be; nil is not known
-	// passing counts walks that come before the one in which all variables have their kinds.
+	unknowns []*diag.Error      // errors about fields
+	names    map[string]bool    // attributes that are read
+	memory   string             // an expression that reads the kernel's memory; "" if there is none
+	escaped  bool               // the event was passed where it cannot be followed
+	schema   *event.Schema      // schema of the event, or of the first possible one; nil if unknown
+	// passing counts the current preliminary walks, in which not all variables have their
+	// kinds yet.
 	passing int
-	byName  map[*syntax.BinaryExpr]role // the arguments that are given by name
+	byName  map[*syntax.BinaryExpr]role // roles of named arguments
 }
 
 // A param is a parameter of a function.
@@ -82,17 +86,17 @@ type scan struct {
 	vars     map[*syntax.Ident]role
 	assigned map[*syntax.Ident]int
 	ret      role
-	returned bool // ret is of a statement
-	apart    int  // in a nested function, or one that is not followed by kinds
+	returned bool // ret comes from a statement return
+	apart    int  // depth of nested functions, and of functions whose kinds are not followed
 }
 
-// function walks fn and returns the kind of its result. Parameters that have
-// no argument have their default if whole says that args are all there are.
+// function walks fn and returns the kind of its result. whole says that args
+// are all arguments, so that other parameters have their defaults.
 func (in *inference) function(fn *starlark.Function, args []role, whole bool) Kind {
 	return in.enter(fn, args, whole, 0).kind
 }
 
-// returns reports that statements end in a value on every way.
+// returns reports that statements return a value on every path.
 func returns(body []syntax.Stmt) bool {
 	if len(body) == 0 {
 		return false
@@ -106,7 +110,7 @@ func returns(body []syntax.Stmt) bool {
 	return false
 }
 
-// doubtful reports that what is known of some values does not say all of what a result may be.
+// doubtful reports that some value may have an unknown kind.
 func doubtful(list ...role) bool {
 	return slices.ContainsFunc(list, func(r role) bool { return r.unsure || r.kind == kindUnknown })
 }
@@ -140,7 +144,7 @@ func (in *inference) enter(fn *starlark.Function, args []role, whole bool, apart
 	}
 	in.lose(args[min(len(tree.Params), len(args)):])
 
-	// Twice: a variable may be used above its last assignment in a loop.
+	// Walk twice: in a loop, a variable may be used above its last assignment.
 	for pass := range 2 {
 		s.ret, s.returned = role{unsure: !returns(tree.Body)}, false
 		s.passing += 1 - pass
@@ -150,14 +154,14 @@ func (in *inference) enter(fn *starlark.Function, args []role, whole bool, apart
 	return s.ret
 }
 
-// argument is what a parameter is. Errors about the fields of an event are
-// those of the first call: a function that is called for several events may
-// ask which it has.
+// argument returns the role of a parameter. Errors about fields are reported
+// only for the event of the first call, since a function that is called for
+// several kinds of events may test which one it has.
 func (s *scan) argument(fn *starlark.Function, i int, id *syntax.Ident, r role) role {
 	if r.ev == nil {
 		return r
 	}
-	if s.assigned[id] > 0 { // it is not always the event
+	if s.assigned[id] > 0 { // the variable is not always the event
 		s.assigned[id]++
 		s.escaped = true
 		r.ev = r.ev.muted()
@@ -175,7 +179,7 @@ func (s *scan) argument(fn *starlark.Function, i int, id *syntax.Ident, r role) 
 	return r
 }
 
-// lose says that what happens to some values is not known.
+// lose records that some values were passed where they cannot be followed.
 func (in *inference) lose(list []role) {
 	for _, r := range list {
 		in.escaped = in.escaped || r.ev != nil
@@ -215,8 +219,8 @@ func (s *scan) block(list []syntax.Stmt) {
 	}
 }
 
-// nested walks a function within the function, which may read the event: what
-// it returns, emits and assigns is not known to happen.
+// nested walks a function inside the function, which may read the event. Its
+// returns, emits and assignments do not count, since it may never be called.
 func (s *scan) nested(params []syntax.Expr, body func()) {
 	ret, returned := s.ret, s.returned
 	for _, p := range params {
@@ -230,7 +234,7 @@ func (s *scan) nested(params []syntax.Expr, body func()) {
 	s.ret, s.returned = ret, returned
 }
 
-// member is the kind of what a loop over e yields.
+// member returns the role of the elements of e in a loop.
 func (s *scan) member(e syntax.Expr) Kind {
 	r := s.value(e)
 	if call, ok := e.(*syntax.CallExpr); ok {
@@ -261,7 +265,7 @@ func (s *scan) bind(lhs syntax.Expr, r role) {
 			s.lose([]role{r})
 			return
 		}
-		if r.ev != nil && s.assigned[id] != 1 { // it is not always this event
+		if r.ev != nil && s.assigned[id] != 1 { // the variable is not always this event
 			s.escaped = true
 			r.ev = r.ev.muted()
 		}
@@ -325,7 +329,7 @@ func (s *scan) assign(st *syntax.AssignStmt) {
 	}
 }
 
-// store learns that a value is assigned to a member of the state.
+// store records that a value is assigned to a member of the state.
 func (s *scan) store(at *syntax.DotExpr, r role) {
 	v := s.m.find(at.Name.Name)
 	switch {
@@ -343,13 +347,14 @@ func (s *scan) store(at *syntax.DotExpr, r role) {
 	s.storeOne(at.Name, v, r)
 }
 
-// storeOne learns the kind of a member, or of the elements of a list.
+// storeOne records the kind of a value for a member, or for the elements of a
+// list.
 func (s *scan) storeOne(at syntax.Node, v *stateVar, r role) {
 	if from := origins(v.from, r.origin()); s.learns && len(from) > len(v.from) {
 		v.from, s.changed = from, true
 	}
 	if isZero(r.c) && v.kind.number() && v.kind != kindBool {
-		return // back to unset
+		return // assigning 0 unsets the member
 	}
 	k := v.kind
 	switch {
@@ -390,8 +395,8 @@ func (s *scan) fail(at syntax.Node, d *diag.Error) {
 	s.errs = append(s.errs, s.m.host.AtSpan(sp, d))
 }
 
-// joined is the first of some errors, with the others in its excerpt; nil if
-// there are none.
+// joined returns the first of some errors, with the others in its excerpt; nil
+// if there are none.
 func joined(errs []*diag.Error) error {
 	if len(errs) == 0 {
 		return nil

@@ -10,17 +10,17 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file infers what emit gives, and that all calls of it agree.
+// This file infers the fields that emit makes, and checks that all calls agree.
 
 // An emitSite is one call of emit.
 type emitSite struct {
 	call  *syntax.CallExpr
 	names []string
 	kinds []Kind
-	from  [][]expr.Node // where the values come from: see role.origin
+	from  [][]expr.Node // nodes of the values, see role.origin
 }
 
-// emit notes what a call of emit gives.
+// emit records the fields of a call of emit.
 func (s *scan) emit(e *syntax.CallExpr) {
 	site := &emitSite{call: e}
 	for _, a := range e.Args {
@@ -56,7 +56,7 @@ func (s *scan) emit(e *syntax.CallExpr) {
 		if old.call == e {
 			for i := range site.kinds {
 				if i < len(old.kinds) && site.kinds[i] != kindUnknown {
-					old.kinds[i] = site.kinds[i] // more is known now
+					old.kinds[i] = site.kinds[i] // the kind was unknown in an earlier walk
 				}
 				if i < len(old.from) {
 					old.from[i] = site.from[i]
@@ -68,7 +68,8 @@ func (s *scan) emit(e *syntax.CallExpr) {
 	s.emits = append(s.emits, site)
 }
 
-// fields returns the fields of the new stream, and where the values of each come from: all sites must agree.
+// fields returns the fields of the new stream, and the nodes of the values of each. It is an error
+// if calls of emit do not agree.
 func (in *inference) fields() (fields []event.Field, from [][]expr.Node) {
 	if len(in.emits) == 0 {
 		return nil, nil

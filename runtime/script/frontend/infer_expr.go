@@ -12,7 +12,8 @@ import (
 
 // This file infers the kinds of expressions.
 
-// value walks an expression whose value goes anywhere: an event escapes there.
+// value walks an expression whose value cannot be followed further: if it is
+// the event, the event escapes.
 func (s *scan) value(e syntax.Expr) role {
 	r := s.expr(e)
 	s.escaped = s.escaped || r.ev != nil
@@ -166,7 +167,7 @@ func (s *scan) dot(e *syntax.DotExpr) role {
 	return s.attr(e, s.expr(e.X))
 }
 
-// attr is an attribute of x, which e is.
+// attr returns the role of the attribute e of x.
 func (s *scan) attr(e *syntax.DotExpr, x role) role {
 	name := e.Name.Name
 	if d := s.dataOf(e, x); d != nil {
@@ -190,7 +191,7 @@ func (s *scan) attr(e *syntax.DotExpr, x role) role {
 	case x.ev != nil:
 		switch name {
 		case "symbolic", "_symbolic", "text", "_text":
-			s.escaped = true // a method that somebody may call
+			s.escaped = true // a method, which may be called later
 			return role{}
 		}
 		return s.field(e, x.ev)
@@ -204,7 +205,7 @@ func (s *scan) attr(e *syntax.DotExpr, x role) role {
 	return role{kind: s.attributed(e, x)}
 }
 
-// field is an attribute of an event.
+// field returns the role of an attribute of an event.
 func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 	name := e.Name.Name
 	s.read(name)
@@ -220,9 +221,9 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 			from = origins(from, []expr.Node{sourceOf(ev, a)})
 		}
 		switch {
-		case !ok: // another event has it
+		case !ok: // some other event has it
 		case a.half != nil:
-			if ev.part != "" { // programs may send pairs without the pairs in them
+			if ev.part != "" { // programs may send pairs without their inner pairs
 				s.read(a.half.part)
 			}
 			return role{kind: kindOther, ev: a.half}
@@ -269,8 +270,8 @@ func (s *scan) binary(e *syntax.BinaryExpr) role {
 		from: computedFrom(e.Op, x, y)}
 }
 
-// arithRoles is arithKind where a member may turn out to be a sum of what is
-// added to it.
+// arithRoles is arithKind for roles: a member of the state that is 0 so far
+// gets the unit of values added to it.
 func arithRoles(op syntax.Token, x, y role) Kind {
 	if op == syntax.PLUS || op == syntax.MINUS {
 		switch {
@@ -320,7 +321,8 @@ func (s *scan) index(e *syntax.IndexExpr) role {
 	return role{kind: k}
 }
 
-// splits reports that e is a text's split(), whose parts are texts.
+// splits reports that e is a call of a text's split(), whose elements are
+// texts.
 func (s *scan) splits(e syntax.Expr) bool {
 	call, ok := e.(*syntax.CallExpr)
 	if !ok {
@@ -330,7 +332,7 @@ func (s *scan) splits(e syntax.Expr) bool {
 	return ok && dot.Name.Name == "split" && s.expr(dot.X).kind == kindText
 }
 
-// arrayKind is the kind of the elements of e, if that is an array of an event.
+// arrayKind is the kind of the elements of e, if e is an array of an event.
 func (s *scan) arrayKind(e syntax.Expr) (k Kind, ok bool) {
 	dot, ok := e.(*syntax.DotExpr)
 	if !ok {
@@ -384,13 +386,13 @@ func (s *scan) call(e *syntax.CallExpr) role {
 		return role{kind: r.kind, unsure: r.unsure, sample: r.sample, from: r.origin()}
 	case starred:
 		s.lose(args)
-	default: // by name: the events that come without one are followed
+	default: // a named argument: only positional events are followed
 		s.enter(f, args, false, s.apart+1)
 	}
 	return role{}
 }
 
-// named notes that a builtin does not know a constant name.
+// named records an error if a builtin cannot find a constant name.
 func (s *scan) named(e *syntax.CallExpr, f starlark.Callable) {
 	n := nativeOf(s.m.host, f)
 	name, constant := literalArg(e.Args)
@@ -403,7 +405,7 @@ func (s *scan) named(e *syntax.CallExpr, f starlark.Callable) {
 	}
 }
 
-// method is a call of x.name.
+// method returns the role of a call of x.name.
 func (s *scan) method(e *syntax.CallExpr, dot *syntax.DotExpr) role {
 	x := s.expr(dot.X)
 	args, _ := s.args(e)
@@ -416,7 +418,7 @@ func (s *scan) method(e *syntax.CallExpr, dot *syntax.DotExpr) role {
 		s.invoked(e, x, name, args)
 	case x.ev == nil:
 	case name == "text" || name == "_text":
-		s.escaped = true // it prints whatever there is
+		s.escaped = true // text() prints all fields
 	case name == "symbolic" || name == "_symbolic":
 		s.symbolic(e, x.ev)
 	default:
@@ -426,7 +428,8 @@ func (s *scan) method(e *syntax.CallExpr, dot *syntax.DotExpr) role {
 		unsure: x.unsure || x.ev == nil && x.kind != kindText}
 }
 
-// symbolic is e.symbolic("field"), whose argument is what is read.
+// symbolic returns the role of e.symbolic("field"), which reads the named
+// field.
 func (s *scan) symbolic(e *syntax.CallExpr, ev *subject) {
 	name, ok := literalArg(e.Args)
 	if !ok {
@@ -439,8 +442,8 @@ func (s *scan) symbolic(e *syntax.CallExpr, ev *subject) {
 	}
 }
 
-// args are the arguments without a name; those that have one are nowhere
-// followed. starred says that more of them come from a list or dict.
+// args returns the roles of the positional arguments; named arguments are not
+// followed. starred says that more arguments come from a list or dict.
 func (s *scan) args(e *syntax.CallExpr) (args []role, starred bool) {
 	args = make([]role, 0, len(e.Args))
 	for _, a := range e.Args {

@@ -10,17 +10,18 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file infers where values come from, so that they are shown as the fields
-// that hold them: an address as an address, the state of a socket by its name. It
-// does so for all functions, since one that stays interpreted has no nodes to
-// look at.
+// This file infers the fields from which values come, so that results show them
+// like these fields: an address as an address, the state of a socket by its name.
+// It does so for all functions, since a function that stays interpreted has no
+// nodes.
 
-// anAddress stands for addresses that are computed from others.
+// anAddress stands for addresses that are computed from other addresses.
 var anAddress = expr.NewField(&event.Field{Name: "address", Type: "void *", Kind: event.Int, Size: 8,
 	Unit: event.AddressU}, expr.Self)
 
-// origin lists the nodes whose values a role passes on. A nil is something else, which is shown as it is. A
-// constant has none: it stands for a value of the others' kind.
+// origin lists the nodes whose values a role passes on unchanged. A nil in the list stands for
+// other values, which are shown as plain values. A constant has no nodes, since it is a value of
+// the same kind as the others.
 func (r *role) origin() []expr.Node {
 	switch {
 	case len(r.from) > 0 || r.c != nil || r.weak:
@@ -31,8 +32,8 @@ func (r *role) origin() []expr.Node {
 	return []expr.Node{nil}
 }
 
-// tupleNode is a composite key of the members' nodes. A constant is in the place of one that is shown as it
-// is.
+// tupleNode makes a composite key of the members' nodes. A constant stands for a member that is
+// shown as a plain value.
 func (r *role) tupleNode() expr.Node {
 	members := make([]expr.Node, len(r.items))
 	for i := range r.items {
@@ -50,7 +51,7 @@ func (r *role) tupleNode() expr.Node {
 	return n
 }
 
-// origins joins the nodes of several, each once.
+// origins joins the nodes of several roles, each once.
 func origins(list ...[]expr.Node) (all []expr.Node) {
 	for _, from := range list {
 		for _, n := range from {
@@ -62,7 +63,7 @@ func origins(list ...[]expr.Node) (all []expr.Node) {
 	return all
 }
 
-// sameOrigin reports that values of two nodes are shown alike.
+// sameOrigin reports that values of two nodes are shown in the same way.
 func sameOrigin(x, y expr.Node) bool {
 	if x == nil || y == nil {
 		return x == y
@@ -71,8 +72,8 @@ func sameOrigin(x, y expr.Node) bool {
 	return x == y || f != nil && f == g
 }
 
-// computedFrom is where the result of x op y comes from: an address and a distance make an address, as do an
-// address and a mask of its high bits.
+// computedFrom returns the nodes for the result of x op y: an address plus or minus a number is an
+// address, as is an address with its low bits cleared.
 func computedFrom(op syntax.Token, x, y role) []expr.Node {
 	a, b := x.address(), y.address()
 	switch op {
@@ -92,7 +93,7 @@ func computedFrom(op syntax.Token, x, y role) []expr.Node {
 	return nil
 }
 
-// address reports that all values are addresses.
+// address reports that all values of a role are addresses.
 func (r *role) address() bool {
 	for _, n := range r.from {
 		if n == nil || !expr.IsAddress(n) {
@@ -102,7 +103,7 @@ func (r *role) address() bool {
 	return len(r.from) > 0
 }
 
-// clearsLow reports a mask that takes away low bits alone.
+// clearsLow reports that a mask clears only low bits.
 func clearsLow(c starlark.Value) bool {
 	i, ok := c.(starlark.Int)
 	if !ok {
@@ -112,7 +113,7 @@ func clearsLow(c starlark.Value) bool {
 	return i.Sign() < 0 || large && int64(u) < 0
 }
 
-// sourceOf is the node of which a name of an event has the values.
+// sourceOf returns the node for an attribute of an event.
 func sourceOf(ev *subject, a attribute) expr.Node {
 	switch {
 	case a.computed != nil:
@@ -123,7 +124,8 @@ func sourceOf(ev *subject, a attribute) expr.Node {
 	return nil
 }
 
-// Source is the node whose values the function passes on, for people to see; nil if there is not one alone.
+// Source returns the only node whose values the function passes on, which says how to show them;
+// nil if there is not exactly one.
 func (f *Func) Source(events []*expr.Scope) expr.Node {
 	fn, ok := f.fn.(*starlark.Function)
 	if !ok {
@@ -137,6 +139,6 @@ func (f *Func) Source(events []*expr.Scope) expr.Node {
 	return nil
 }
 
-// Sources are the nodes that the values of the i-th field of what the fold emits come from, at once or by way
-// of the state. A nil is something else.
+// Sources returns the nodes of the values of the i-th emitted field, directly or through the state.
+// A nil in the list stands for other values.
 func (m *Machine) Sources(i int) []expr.Node { return m.from[i] }

@@ -15,22 +15,23 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file is what functions read of the kernel's memory: task().comm,
-// e.page.flags. A value that lies there has a type, which members and indices
-// lead on from; a number or text is read of it where one is wanted. Wrong names
-// are found before anything is opened, when the function is walked.
+// This file handles reads of the kernel's memory in functions: task().comm,
+// e.page.flags. A place in that memory has a type, whose members and elements
+// are further places; the number or text is read only where a value is needed.
+// Wrong names are found when the function is walked, before anything is opened.
 
-// KernelData makes what a call of a builtin is in the kernel's memory.
+// KernelData makes the place in the kernel's memory that a call of a builtin
+// returns.
 type KernelData = func(k *native.MemoryCall) (*expr.KernelData, error)
 
-// errNoMemory says that nothing can be read.
+// errNoMemory says that the kernel's memory cannot be read.
 var errNoMemory = errors.New("the kernel's memory can only be read where the kernel runs: not of a recording")
 
-// errKernelArgs says what is wrong with the arguments of a KernelData.
+// errKernelArgs is the error for wrong arguments of a KernelData.
 var errKernelArgs = errors.New(
 	"an address is wanted, and this is a text; names of types and members are constants")
 
-// constant adds a constant argument; false if it is not a text.
+// constant adds a constant text argument; false if it is not a constant text.
 func constant(k *native.MemoryCall, c starlark.Value) bool {
 	text, ok := c.(starlark.String)
 	if ok {
@@ -39,8 +40,8 @@ func constant(k *native.MemoryCall, c starlark.Value) bool {
 	return ok
 }
 
-// pointerField is the field that a node reads, if the kernel's format says that it
-// is a pointer to a structure.
+// pointerField returns the field that a node reads, if its type in the kernel's
+// format is a pointer to a structure.
 func pointerField(n expr.Node) *event.Field {
 	if u, ok := n.(*expr.Unary); ok && u.Op == expr.OpSigned {
 		n = u.X
@@ -57,7 +58,7 @@ func isPointer(f *event.Field) bool {
 		(strings.Contains(f.Type, "struct ") || strings.Contains(f.Type, "union "))
 }
 
-// kernelOf is x as something in the kernel's memory; nil if it is not there.
+// kernelOf returns x as a place in the kernel's memory; nil if it is not one.
 func (l *lowerer) kernelOf(at syntax.Position, x val) *expr.KernelData {
 	if x.data != nil {
 		return x.data
@@ -75,8 +76,8 @@ func (l *lowerer) kernelOf(at syntax.Position, x val) *expr.KernelData {
 	return d
 }
 
-// place lowers an expression that others lead on from: it may be something in the
-// kernel's memory that is no value.
+// place lowers an expression that is followed by a member or an index. The result
+// may be a place in the kernel's memory that is not read yet.
 func (s *scopeOf) place(e syntax.Expr) val {
 	switch e := script.Unparen(e).(type) {
 	case *syntax.DotExpr:
@@ -89,7 +90,7 @@ func (s *scopeOf) place(e syntax.Expr) val {
 	return s.expr(e)
 }
 
-// settled is a value where one is wanted: what lies in the kernel's memory is read.
+// settled reads the value if v is a place in the kernel's memory.
 func (l *lowerer) settled(at syntax.Position, v val) val {
 	if v.data == nil || v.node != nil {
 		return v
@@ -103,7 +104,7 @@ func (l *lowerer) settled(at syntax.Position, v val) val {
 	return v
 }
 
-// kernelCall lowers a call that leads into the kernel's memory.
+// kernelCall lowers a call that returns a place in the kernel's memory.
 func (s *scopeOf) kernelCall(e *syntax.CallExpr, make KernelData) val {
 	k := s.sc.Services.Kernel
 	if k == nil {
@@ -115,7 +116,7 @@ func (s *scopeOf) kernelCall(e *syntax.CallExpr, make KernelData) val {
 		var err error
 		switch {
 		case v.c != nil && constant(&args, v.c):
-		case v.data != nil && v.data.Type.Kind() == kerneltype.Struct: // where it lies
+		case v.data != nil && v.data.Type.Kind() == kerneltype.Struct: // a structure: its address
 			args.Addr, err = v.data.Address()
 		default:
 			args.Addr = s.nodeOf(e.Lparen, s.settled(e.Lparen, v))
@@ -127,7 +128,7 @@ func (s *scopeOf) kernelCall(e *syntax.CallExpr, make KernelData) val {
 	return val{data: d}
 }
 
-// kernelMaker is how calls of f lead into the kernel's memory; nil if they do not.
+// kernelMaker returns the KernelData of f; nil if f has none.
 func kernelMaker(h *script.Host, f starlark.Value) KernelData {
 	if f, ok := f.(starlark.Callable); ok {
 		if n := nativeOf(h, f); n != nil {
@@ -137,7 +138,7 @@ func kernelMaker(h *script.Host, f starlark.Value) KernelData {
 	return nil
 }
 
-// kernel is the memory of the kernel; nil if there is none to be read.
+// kernel returns the memory of the kernel; nil if it cannot be read.
 func (s *scan) kernel() *expr.Kernel {
 	if services := s.m.host.Session.Services; services != nil {
 		return services.Kernel
@@ -145,7 +146,7 @@ func (s *scan) kernel() *expr.Kernel {
 	return nil
 }
 
-// wrong notes what must be wrong with a read of the kernel's memory.
+// wrong records an error in a read of the kernel's memory.
 func (s *scan) wrong(at syntax.Node, err error) {
 	d := &diag.Error{Cause: err, Class: diag.Run}
 	if from, ok := errors.AsType[*diag.Error](err); ok {
@@ -154,7 +155,7 @@ func (s *scan) wrong(at syntax.Node, err error) {
 	s.note(at, d)
 }
 
-// dataRole is the role of something in the kernel's memory.
+// dataRole is the role of a place in the kernel's memory.
 func (in *inference) dataRole(d *expr.KernelData) role {
 	in.memory = d.Path
 	r := role{data: d, kind: kindOther}
@@ -171,7 +172,7 @@ func (in *inference) dataRole(d *expr.KernelData) role {
 	return r
 }
 
-// dataOf is what x is in the kernel's memory; nil if it is not there.
+// dataOf returns the place of x in the kernel's memory; nil if it is not there.
 func (s *scan) dataOf(at syntax.Node, x role) *expr.KernelData {
 	if x.data != nil || x.pointer == nil {
 		return x.data
@@ -188,8 +189,8 @@ func (s *scan) dataOf(at syntax.Node, x role) *expr.KernelData {
 	return d
 }
 
-// kernelCall is a call that leads into the kernel's memory. Its address is of no
-// importance here.
+// kernelCall returns the role of a call that returns a place in the kernel's
+// memory. The address does not matter here.
 func (s *scan) kernelCall(e *syntax.CallExpr, of HasNative, make KernelData) role {
 	args := native.MemoryCall{Kernel: s.kernel(), Schema: s.schema}
 	whole := true
@@ -223,7 +224,7 @@ func (s *scan) kernelCall(e *syntax.CallExpr, of HasNative, make KernelData) rol
 	return s.dataRole(d)
 }
 
-// indexNode is an index, whose number may be known.
+// indexNode returns the node for an index, a constant if it is known.
 func indexNode(c starlark.Value) expr.Node {
 	if n, ok := c.(starlark.Int); ok {
 		if i, ok := n.Int64(); ok {
@@ -233,8 +234,9 @@ func indexNode(c starlark.Value) expr.Node {
 	return expr.NewInt(0)
 }
 
-// mustCompile is the error of a function that reads the kernel's memory and cannot be
-// compiled: only programs read. err is returned if it reads none.
+// mustCompile returns the error for a function that reads the kernel's memory but
+// cannot be compiled, since only programs of the kernel can read it. It returns err
+// if the function does not read it.
 func (f *Func) mustCompile(err error) error {
 	not, ok := errors.AsType[*notLowered](err)
 	if !ok || f.memory == "" {

@@ -9,23 +9,23 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A Kind is what is known of a value before the script runs: its type, or why
-// it has none.
+// A Kind is the inferred kind of a value before the script runs: its type, or
+// the reason why it has none.
 type Kind struct {
 	event.Type
 	state knowledge
 }
 
-// knowledge says how much is known of a value.
+// knowledge says how much of a value's kind is inferred.
 type knowledge uint8
 
 const (
 	hidden  knowledge = iota
-	typed             // its type
+	typed             // it has the Type
 	absent            // it is None
-	several           // it is one or another, depending on the way
-	untyped           // it has no type: a list, an event
-	asFirst           // it is the first argument: Native.Returns only
+	several           // it has different kinds on different paths
+	untyped           // it has no Type: a list, an event
+	asFirst           // the kind of the first argument, only for Native.Returns
 )
 
 var (
@@ -74,11 +74,11 @@ func (k Kind) String() string {
 // number reports that values of the kind are 64-bit integers in the state.
 func (k Kind) number() bool { return k.state == typed && k.Numeric() }
 
-// simple reports that a value may be of one kind: it is not of several, and no
-// list or event.
+// simple reports that a value may have a single kind: it does not have several,
+// and is not a list or an event.
 func (k Kind) simple() bool { return k.state < several }
 
-// joinKinds is what a value is that may be either.
+// joinKinds is the kind of a value that has one of two kinds.
 func joinKinds(a, b Kind) Kind {
 	switch {
 	case a == b || b == kindUnknown:
@@ -91,7 +91,7 @@ func joinKinds(a, b Kind) Kind {
 	return kindMixed
 }
 
-// kindOf is the kind of a value at hand.
+// kindOf is the kind of a Starlark value.
 func kindOf(v starlark.Value) Kind {
 	switch v := v.(type) {
 	case starlark.NoneType:
@@ -119,19 +119,19 @@ func kindOf(v starlark.Value) Kind {
 	return kindOther
 }
 
-// kindOfField is the kind of what a view gives for a field.
+// kindOfField is the kind of the value that a View returns for a field.
 func kindOfField(f *event.Field) Kind {
 	t, ok := f.ValueType()
 	switch {
 	case ok:
 		return kindOfType(t)
 	case f.Kind == event.Bytes:
-		return kindUnknown // known when it runs
+		return kindUnknown // found out when the function runs
 	}
 	return kindOther
 }
 
-// kindOfNode is the kind of a computed value.
+// kindOfNode is the kind of a node's value.
 func kindOfNode(n expr.Node) Kind {
 	switch unit := expr.UnitOf(n); {
 	case unit == event.Nanos:
@@ -151,10 +151,10 @@ func kindOfNode(n expr.Node) Kind {
 	return kindOther
 }
 
-// arithKind is the kind of x op y; kindUnknown if Starlark will refuse it.
+// arithKind is the kind of x op y; kindUnknown if Starlark does not allow it.
 func arithKind(op syntax.Token, x, y Kind) Kind {
 	if op == syntax.PERCENT && x == kindText {
-		return kindText // a format, whatever the values are
+		return kindText // a format, for values of all kinds
 	}
 	if x == kindUnknown || y == kindUnknown || !x.simple() || !y.simple() {
 		return kindUnknown

@@ -12,15 +12,14 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file is the lists of a fold's state: {"counts": [0] * 8}. Their length is
-// fixed and their elements are numbers of one kind, so that a list is nothing
-// but slots of the state that an index can choose from. Programs of the kernel
-// have them for the same reason.
+// This file handles lists in a fold's state: {"counts": [0] * 8}. Their length
+// is fixed and their elements are numbers of one kind, so that a list is a range
+// of slots of the state. So programs of the kernel can have them too.
 
 // maxElements bounds a list of the state.
 const maxElements = 256
 
-// newStateList is a member of the state that is a list.
+// newStateList makes a member of the state that is a list.
 func newStateList(name string, init *starlark.List) (*stateVar, error) {
 	wrong := func(hint, format string, args ...any) error {
 		return diag.Errorf(diag.Run, "fold", "state "+name, format, args...).WithHint("%s", hint)
@@ -38,7 +37,7 @@ func newStateList(name string, init *starlark.List) (*stateVar, error) {
 	for x := range starlark.Elements(init) {
 		v.list = append(v.list, x)
 		if isZero(x) {
-			continue // unset, whatever the others are
+			continue // 0 is an unset element of any kind
 		}
 		if !kindOf(x).number() {
 			return nil, wrong("a list of a state holds numbers", "got a list with a %s", x.Type())
@@ -56,8 +55,8 @@ func newStateList(name string, init *starlark.List) (*stateVar, error) {
 	return v, nil
 }
 
-// A StateList is a list of the state as interpreted functions see it. It is
-// valid during the call that received it, and empty afterwards.
+// A StateList is a list of the state as a Starlark value. It is valid during
+// the call that received it, and empty afterwards.
 type StateList struct {
 	s *stateView
 	v *stateVar
@@ -94,12 +93,12 @@ func (l *StateList) Len() int {
 	return len(l.v.list)
 }
 
-// Index implements starlark.Indexable: i is in range.
+// Index implements starlark.Indexable; i is in range.
 func (l *StateList) Index(i int) starlark.Value {
 	return fromWord(l.v.kind, l.s.f.State[l.v.slot+i])
 }
 
-// SetIndex implements starlark.HasSetIndex: i is in range.
+// SetIndex implements starlark.HasSetIndex; i is in range.
 func (l *StateList) SetIndex(i int, val starlark.Value) error {
 	n, err := l.v.word(val)
 	if err == nil {
@@ -108,7 +107,7 @@ func (l *StateList) SetIndex(i int, val starlark.Value) error {
 	return err
 }
 
-// assign gives all elements new values, or none.
+// assign sets all elements; if one value is wrong, it sets none.
 func (l *StateList) assign(val starlark.Value) error {
 	seq, ok := val.(starlark.Sequence)
 	if !ok {
@@ -130,7 +129,8 @@ func (l *StateList) assign(val starlark.Value) error {
 	return nil
 }
 
-// Iterate implements starlark.Iterable. Elements are read when their turn comes.
+// Iterate implements starlark.Iterable. An element is read when the iteration
+// reaches it.
 func (l *StateList) Iterate() starlark.Iterator { return &listIterator{list: l} }
 
 type listIterator struct {
@@ -149,14 +149,14 @@ func (it *listIterator) Next(p *starlark.Value) bool {
 
 func (it *listIterator) Done() {}
 
-// element reads an element of a list.
+// element lowers the read of an element of a list.
 func (l *lowerer) element(at syntax.Position, m *stateVar, index val) val {
 	n, err := expr.NewLoadElem(m.slot, len(m.list), m.kind.Type.Plain(), l.indexNode(at, index))
 	l.must(at, err)
 	return val{node: n, unit: m.kind.Unit}
 }
 
-// elements reads all of them.
+// elements lowers the read of all elements.
 func (l *lowerer) elements(at syntax.Position, m *stateVar) []val {
 	list := make([]val, len(m.list))
 	for i := range list {
@@ -174,7 +174,7 @@ func (l *lowerer) indexNode(at syntax.Position, index val) expr.Node {
 	return n
 }
 
-// storeElement assigns an element of a list.
+// storeElement lowers an assignment to an element of a list.
 func (p *proc) storeElement(at syntax.Position, m *stateVar, index, v val) {
 	n := p.stored(at, m, v)
 	st, err := expr.NewStoreElem(m.slot, len(m.list), p.indexNode(at, index), n)
@@ -182,10 +182,10 @@ func (p *proc) storeElement(at syntax.Position, m *stateVar, index, v val) {
 	p.add(st)
 }
 
-// changeElement is list[i] += v and its like: the index is evaluated once.
+// changeElement lowers list[i] += v and the like; the index is evaluated once.
 func (p *proc) changeElement(e *syntax.BinaryExpr, m *stateVar, index syntax.Expr) {
 	if e.Op == syntax.LTLT || e.Op == syntax.GTGT {
-		p.refuse(e.OpPos, "an element is shifted in place") // Starlark's limits are others
+		p.refuse(e.OpPos, "an element is shifted in place") // Starlark has other limits
 	}
 	at := p.keep(e.OpPos, nil, p.expr(index))
 	if at.node != nil {
@@ -195,7 +195,8 @@ func (p *proc) changeElement(e *syntax.BinaryExpr, m *stateVar, index syntax.Exp
 	p.storeElement(e.OpPos, m, at, p.operate(e, old, p.expr(e.Y)))
 }
 
-// storeList assigns all elements: those of a constant, or of another list.
+// storeList lowers an assignment of all elements from a constant or another
+// list.
 func (p *proc) storeList(at syntax.Position, m *stateVar, v val) {
 	var list []val
 	switch seq, ok := v.c.(starlark.Sequence); {
@@ -216,12 +217,12 @@ func (p *proc) storeList(at syntax.Position, m *stateVar, v val) {
 	}
 }
 
-// elementRole is what is known of an element of a list.
+// elementRole is the role of an element of a list.
 func (v *stateVar) elementRole() role {
 	return role{kind: v.kind, weak: v.weak && v.kind == kindInt, from: v.from}
 }
 
-// storeAll learns that all elements of a list are assigned.
+// storeAll records that all elements of a list are assigned.
 func (s *scan) storeAll(at syntax.Node, v *stateVar, r role) {
 	wrong := func(format string, args ...any) {
 		s.fail(at, diag.Errorf(diag.Run, "fold", "state "+v.name, format, args...).
@@ -246,7 +247,7 @@ func (s *scan) storeAll(at syntax.Node, v *stateVar, r role) {
 	}
 }
 
-// indexed learns that a list is indexed.
+// indexed checks an index of a list.
 func (s *scan) indexed(at syntax.Node, v *stateVar, index role) {
 	if k := index.kind; k.state == typed && k != kindInt && k != kindUint {
 		s.fail(at, diag.Errorf(diag.Run, "fold", "state "+v.name, "is indexed by a %s", k).
@@ -254,7 +255,7 @@ func (s *scan) indexed(at syntax.Node, v *stateVar, index role) {
 	}
 }
 
-// contents are the kinds of arguments, of lists the kinds of their elements.
+// contents are the kinds of arguments; for a list, the kinds of its elements.
 func contents(args []role) []role {
 	list := make([]role, len(args))
 	for i, a := range args {

@@ -11,20 +11,22 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file and lower_*.go translate script functions to expr IR, which runs
-// natively and, from there, in the kernel. Only what is certain to give the
-// interpreter's own result is translated: every rule that is not here, and
-// every mix of types that the interpreter would refuse at run time, is a
-// notLowered, and the function stays interpreted. Values that do not depend on
-// the event (options, globals, 10 * ms) are computed while lowering.
+// This file and lower_*.go translate functions of scripts to the IR of package
+// expr, which runs natively or is compiled further to programs of the kernel. A
+// function is translated only if the result is certainly the interpreter's. A
+// construct without a rule here, or a mix of types that the interpreter would
+// refuse at run time, gives a notLowered, and the function stays interpreted.
+// Values that do not depend on the event (options, globals, 10 * ms) are
+// computed while lowering.
 //
-// First as one expression, which the kernel's filter may be able to take: the
-// function is a tree of if and return; a local variable stands for its
-// expression, which therefore must not be able to fail (the interpreter would
-// fail where it is assigned, the translation where it is used, or never). What
-// that refuses is translated statement by statement (lower_stmt.go).
+// A function is first translated as one expression, which the kernel's filter
+// may be able to evaluate. For that it must be a tree of if and return. A local
+// variable stands for its expression, which must therefore not be able to fail:
+// the interpreter would fail at the assignment, the translation at the use, or
+// never. If this is not possible, the function is translated statement by
+// statement (lower_stmt.go).
 
-// notLowered says why a function stays interpreted.
+// notLowered is the reason why a function stays interpreted.
 type notLowered struct {
 	Pos    string // file:line:col
 	Reason string
@@ -38,16 +40,17 @@ type val struct {
 	c     starlark.Value
 	node  expr.Node
 	unit  event.Unit // Nanos, Moment or SizeB of numbers with a type of their own; else NoUnit
-	state bool       // the state of a fold
-	list  *stateVar  // a list of it
-	// data is what it is in the kernel's memory; node then is nil until it is read.
+	state bool       // it is the state of the fold
+	list  *stateVar  // the list of the state that it is; nil for other values
+	// data is its place in the kernel's memory; node is then nil until the value is
+	// read.
 	data  *expr.KernelData
-	unset bool // a variable that has no value, or one of several types
+	unset bool // it is a variable without a value, or with values of different types
 }
 
-// Lower translates the function for events of sc. The node has kind want; Any
-// takes what the function returns, Float any number. The error is a *notLowered: the function then is
-// interpreted; or says that it cannot be.
+// Lower translates the function for events of sc. The node has kind want; with Any it has the kind
+// of the function's result, with Float any number is accepted. The error is a *notLowered if the
+// function stays interpreted, else the function cannot run at all.
 func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error) {
 	fn, ok := f.fn.(*starlark.Function)
 	if !ok {
@@ -62,7 +65,7 @@ func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error)
 	if err == nil || len(l.host.Syntax(fn).Body) < 2 && plainBody(l.host.Syntax(fn)) {
 		return node, f.mustCompile(err)
 	}
-	// Statement by statement; what it refuses is the better reason.
+	// Now statement by statement; the reason from this way is the better one.
 	l = &lowerer{host: f.t.Host(), sc: sc, budget: maxNodes}
 	err = l.try(func() {
 		s := l.enter(fn, []val{self}, fn.Position())
@@ -72,7 +75,7 @@ func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error)
 	return node, f.mustCompile(err)
 }
 
-// plainBody reports a function that is one expression.
+// plainBody reports that a function is one expression.
 func plainBody(tree *script.Syntax) bool {
 	if tree == nil || len(tree.Body) == 0 {
 		return true
@@ -81,7 +84,7 @@ func plainBody(tree *script.Syntax) bool {
 	return ok
 }
 
-// result makes the node of kind want of what the function returns.
+// result converts the result of the function to a node of kind want.
 func (l *lowerer) result(at syntax.Position, v val, want expr.Kind) expr.Node {
 	switch want {
 	case expr.Bool:
@@ -102,8 +105,8 @@ func (l *lowerer) result(at syntax.Position, v val, want expr.Kind) expr.Node {
 	return n
 }
 
-// measured is the node of a value that says what it measures. A size is a
-// plain number of bytes, as for FromStarlark.
+// measured returns the node of a value with its unit. A size becomes a plain
+// number of bytes, as in FromStarlark.
 func (l *lowerer) measured(at syntax.Position, v val) expr.Node {
 	n := l.nodeOf(at, v)
 	unit := unitOf(v)
@@ -118,28 +121,28 @@ func (l *lowerer) measured(at syntax.Position, v val) expr.Node {
 	return q
 }
 
-// maxNodes bounds the expression that inlining and repeated locals make.
+// maxNodes bounds the size of an expression, which inlining and repeated
+// variables can make large.
 const maxNodes = 2000
 
-// A lowerer makes nodes of values: it knows operators and functions, and not which
-// variables there are.
+// A lowerer translates operators and calls of functions; variables are handled by
+// scopeOf.
 type lowerer struct {
 	host    *script.Host
 	sc      *expr.Scope
 	depth   int
 	budget  int
-	locals  int      // of the IR, that are taken
-	machine *Machine // of the fold whose function this is
+	locals  int      // number of local variables of the IR so far
+	machine *Machine // the fold of the function; nil for other functions
 }
 
-// A scopeOf is one function being translated: its syntax, statement by statement,
-// with its variables.
+// A scopeOf is one function during its translation: its syntax and its variables.
 type scopeOf struct {
 	*lowerer
 	fn   *starlark.Function
 	tree *script.Syntax
 	vars map[*syntax.Ident]val
-	proc *proc // of a translation by statements
+	proc *proc // in a translation by statements; else nil
 }
 
 func (l *lowerer) refuse(at syntax.Position, format string, args ...any) {
@@ -175,8 +178,8 @@ func (l *lowerer) enter(fn *starlark.Function, args []val, at syntax.Position) *
 	return s
 }
 
-// body is the value that the function returns. With truth, only its truth
-// matters.
+// body returns the value of the function's result. truth says that only its
+// truth matters.
 func (s *scopeOf) body(truth bool) val {
 	s.depth++
 	defer func() { s.depth-- }()
@@ -248,7 +251,7 @@ func (s *scopeOf) copyVars() map[*syntax.Ident]val {
 	return m
 }
 
-// mayFailOf returns the nodes of a list whose evaluation can fail.
+// mayFailOf returns the nodes of values whose evaluation can fail.
 func mayFailOf(list []expr.Node) (some []expr.Node) {
 	for _, n := range list {
 		if mayFail(n) {
@@ -258,7 +261,7 @@ func mayFailOf(list []expr.Node) (some []expr.Node) {
 	return some
 }
 
-// mayFail reports that evaluating n can set Frame.Err other than for a
+// mayFail reports that evaluating n can set Frame.Err for other reasons than a
 // damaged record.
 func mayFail(n expr.Node) bool {
 	fails := false

@@ -11,7 +11,8 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file translates assignments: which values need a local, and when.
+// This file translates assignments. It decides which values need a local
+// variable of the IR.
 
 type localKey struct {
 	id *syntax.Ident
@@ -19,7 +20,7 @@ type localKey struct {
 	u  event.Unit
 }
 
-// assign is = and += and their like.
+// assign translates =, += and the like.
 func (p *proc) assign(st *syntax.AssignStmt) {
 	lhs := script.Unparen(st.LHS)
 	if t, ok := lhs.(*syntax.TupleExpr); ok && st.Op == syntax.EQ {
@@ -28,7 +29,7 @@ func (p *proc) assign(st *syntax.AssignStmt) {
 	}
 	var v val
 	if c, ok := script.Unparen(st.RHS).(*syntax.CondExpr); ok && st.Op == syntax.EQ && p.isMember(lhs) {
-		// Each side is converted to what the member is.
+		// Each side is converted to the type of the member.
 		side := func(x syntax.Expr) []syntax.Stmt {
 			return []syntax.Stmt{&syntax.AssignStmt{OpPos: st.OpPos, Op: syntax.EQ, LHS: st.LHS, RHS: x}}
 		}
@@ -56,8 +57,8 @@ func (p *proc) assign(st *syntax.AssignStmt) {
 	p.put(st.OpPos, lhs, v)
 }
 
-// assigned is what is assigned; what lies in the kernel's memory may be no value, but
-// lead to one.
+// assigned translates the right side of an assignment. A place in the kernel's memory
+// is not read, since it may be followed by members later.
 func (p *proc) assigned(e syntax.Expr) val {
 	if v := p.place(e); v.data == nil || !v.data.Pointers() || v.data.Type.Text() {
 		return p.settled(syntax.Start(e), v)
@@ -68,7 +69,8 @@ func (p *proc) assigned(e syntax.Expr) val {
 	}
 }
 
-// isMember reports a member of the state, or an element of one.
+// isMember reports that the target is a member of the state, or an element of
+// one.
 func (p *proc) isMember(e syntax.Expr) bool {
 	if at, ok := e.(*syntax.IndexExpr); ok {
 		id, ok := at.X.(*syntax.Ident)
@@ -82,7 +84,7 @@ func (p *proc) isMember(e syntax.Expr) bool {
 	return ok && firstOf(id) != nil && p.vars[firstOf(id)].state
 }
 
-// unpack is a, b = x, y: all right sides come first.
+// unpack translates a, b = x, y: all right sides are evaluated first.
 func (p *proc) unpack(st *syntax.AssignStmt, t *syntax.TupleExpr) {
 	var vals []val
 	if r, ok := script.Unparen(st.RHS).(*syntax.TupleExpr); ok {
@@ -138,9 +140,9 @@ func (p *proc) put(at syntax.Position, lhs syntax.Expr, v val) {
 	}
 }
 
-// keep makes a value that later statements can use: as it is if it cannot
-// change or fail, else in a local. A variable that is assigned in several
-// places always has the same local for the same type.
+// keep makes a value usable in later statements: unchanged if it cannot change
+// or fail, else in a local variable of the IR. A variable that is assigned in
+// several places has the same local for the same type.
 func (p *proc) keep(at syntax.Position, id *syntax.Ident, v val) val {
 	if v.ev != nil || v.state || v.list != nil || v.c != nil && !p.many[id] ||
 		v.data != nil && v.data.Pointers() && !v.data.Type.Text() && !p.many[id] {
@@ -173,7 +175,7 @@ func (p *proc) keep(at syntax.Position, id *syntax.Ident, v val) val {
 		p.local[k] = l
 	}
 	if k.t.Kind == expr.Str && readsState(n) {
-		n = copied(n) // the slot may be overwritten
+		n = copied(n) // the slot of the state may be overwritten
 	}
 	set, err := expr.NewSet(l.node.(*expr.Local).Index, l.node.(*expr.Local).Name, n)
 	p.must(at, err)
@@ -181,8 +183,8 @@ func (p *proc) keep(at syntax.Position, id *syntax.Ident, v val) val {
 	return l
 }
 
-// stable reports that n gives the same value wherever it is evaluated during
-// one call, and cannot fail.
+// stable reports that n has the same value at all times during a call, and
+// cannot fail.
 func stable(n expr.Node) bool {
 	ok := !mayFail(n) || isSignedField(n)
 	expr.Walk(n, func(n expr.Node) bool {
@@ -216,7 +218,8 @@ func readsState(n expr.Node) bool {
 	return found
 }
 
-// copied is a text in memory of its own until the end of the call.
+// copied copies a text to the frame's scratch memory, where it stays until the
+// end of the call.
 func copied(n expr.Node) expr.Node {
 	c, err := expr.NewNative(expr.Native{Name: "copy", T: expr.TStr, Args: []expr.Node{n},
 		HostOnly: textsHere,

@@ -9,10 +9,10 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file lowers what involves constants that are not numbers: look-ups in
+// This file lowers expressions with constants that are not numbers: look-ups in
 // dictionaries, methods of constants, and the members of a fold's state.
 
-// loadState reads a member of the state.
+// loadState lowers the read of a member of the state.
 func (l *lowerer) loadState(e *syntax.DotExpr, name string) val {
 	m := l.machine.find(name)
 	if m == nil {
@@ -26,7 +26,7 @@ func (l *lowerer) loadState(e *syntax.DotExpr, name string) val {
 	return val{node: n, unit: m.kind.Unit}
 }
 
-// named is a computed value that has a name (let).
+// named returns the value of a node that a let has named.
 func (l *lowerer) named(n expr.Node) val {
 	v := val{node: n}
 	if q, ok := n.(*expr.Quantity); ok {
@@ -38,7 +38,7 @@ func (l *lowerer) named(n expr.Node) val {
 	return v
 }
 
-// dict is a dictionary written out, of constants.
+// dict lowers a dictionary display of constants.
 func (s *scopeOf) dict(e *syntax.DictExpr) val {
 	d := starlark.NewDict(len(e.List))
 	for _, x := range e.List {
@@ -53,8 +53,8 @@ func (s *scopeOf) dict(e *syntax.DictExpr) val {
 	return val{c: d}
 }
 
-// index is D[x], a member of a constant list, one of a list of the state, or part of a
-// text or array.
+// index lowers x[y]: of a dictionary, a constant list, a list of the state, a text or
+// an array.
 func (s *scopeOf) index(e *syntax.IndexExpr) val {
 	if v, ok := s.part(e); ok {
 		return v
@@ -102,12 +102,12 @@ func (s *scopeOf) index(e *syntax.IndexExpr) val {
 	return val{}
 }
 
-// byIndex is a list as a dictionary.
+// byIndex converts a list to a dictionary from indices to elements.
 func byIndex(list starlark.Indexable) *starlark.Dict {
 	n := list.Len()
 	d := starlark.NewDict(2 * n)
 	for i := range n {
-		// A dict takes any number as a key.
+		// Any number can be a key, so there is no error.
 		_ = d.SetKey(starlark.MakeInt(i), list.Index(i))
 		_ = d.SetKey(starlark.MakeInt(i-n), list.Index(i))
 	}
@@ -121,8 +121,8 @@ func orNone(v starlark.Value) starlark.Value {
 	return v
 }
 
-// lookUp finds a key that depends on the event in a constant dictionary. With
-// otherwise, that is the value of keys that are not there.
+// lookUp lowers the look-up of a key that depends on the event in a constant
+// dictionary. otherwise is the default for other keys, nil if there is none.
 func (l *lowerer) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise starlark.Value) val {
 	if d.Len() == 0 || k.node == nil {
 		l.refuse(at, "a look-up in an empty dict")
@@ -176,7 +176,8 @@ func (l *lowerer) lookUp(at syntax.Position, d *starlark.Dict, k val, otherwise 
 	return val{node: n, unit: kind.Unit}
 }
 
-// constantMethod is a method of a constant: d.get(x), d.items(), "a".upper().
+// constantMethod lowers a call of a constant's method: d.get(x), d.items(),
+// "a".upper().
 func (s *scopeOf) constantMethod(e *syntax.CallExpr, c starlark.Value, name string) val {
 	switch c.(type) {
 	case *starlark.Dict, starlark.String, *starlark.List:

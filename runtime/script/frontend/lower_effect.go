@@ -6,10 +6,10 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file keeps operands that do something in the order of the text. The IR
-// turns x > y into y < x, and x in (1, 2) into x == 1 or x == 2, which is the
-// same only for operands that do nothing but give a value: not for calls of
-// functions that change the state.
+// This file keeps the order of operands that have effects. The IR turns x > y
+// into y < x, and x in (1, 2) into x == 1 or x == 2. That changes nothing for
+// operands without effects, but it would for calls of functions that change the
+// state.
 
 // hasEffect reports that evaluating n changes the state or emits.
 func hasEffect(n expr.Node) bool {
@@ -26,8 +26,8 @@ func hasEffect(n expr.Node) bool {
 	return found
 }
 
-// sequenced builds a value of operands. If one of them has effects, all are
-// evaluated first, in order, into locals.
+// sequenced builds a value from operands. If one of them has effects, all are
+// first evaluated in order, into local variables of the IR.
 func (l *lowerer) sequenced(at syntax.Position, vals []val, build func(vals []val) val) val {
 	effects := false
 	for _, v := range vals {
@@ -51,8 +51,8 @@ func (l *lowerer) sequenced(at syntax.Position, vals []val, build func(vals []va
 	return val{node: n, unit: unitOf(r)}
 }
 
-// hold makes a local of a value, and the node that assigns it; constants and
-// what is the same throughout the call stay as they are.
+// hold returns a value in a local variable of the IR, and the node that assigns
+// it. Constants and stable values are returned unchanged.
 func (l *lowerer) hold(at syntax.Position, v val) (set expr.Node, local val) {
 	if v.node == nil || stable(v.node) {
 		return nil, v

@@ -13,7 +13,7 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// expr lowers an expression whose value is wanted.
+// expr lowers an expression whose value is needed.
 func (s *scopeOf) expr(e syntax.Expr) val {
 	if s.budget--; s.budget < 0 {
 		s.refuse(syntax.Start(e), "the function is too large")
@@ -66,7 +66,7 @@ func (s *scopeOf) expr(e syntax.Expr) val {
 	return val{}
 }
 
-// condition lowers an expression of which only the truth matters: a constant
+// condition lowers an expression of which only the truth matters, to a constant
 // or a bool node.
 func (s *scopeOf) condition(e syntax.Expr) val {
 	if p, ok := e.(*syntax.ParenExpr); ok {
@@ -93,7 +93,7 @@ func (s *scopeOf) condition(e syntax.Expr) val {
 	return val{node: s.truth(syntax.Start(e), v)}
 }
 
-// truth is the bool node of a value.
+// truth converts a value to a bool node.
 func (l *lowerer) truth(at syntax.Position, v val) expr.Node {
 	switch {
 	case v.c != nil:
@@ -101,7 +101,7 @@ func (l *lowerer) truth(at syntax.Position, v val) expr.Node {
 	case v.ev != nil, v.state, v.list != nil: // not empty
 		return expr.NewBool(true)
 	}
-	if t, ok := v.node.(*expr.TupleOf); ok { // not empty either, once it is made
+	if t, ok := v.node.(*expr.TupleOf); ok { // a tuple is not empty
 		return expr.NewAfter(mayFailOf(t.Elems), expr.NewBool(true))
 	}
 	n, err := expr.NewUnary(expr.OpTruth, v.node)
@@ -164,7 +164,8 @@ func (s *scopeOf) dot(e *syntax.DotExpr) val {
 	return val{}
 }
 
-// field reads what the view would give.
+// field lowers an attribute of an event, with the value that a View would
+// return.
 func (l *lowerer) field(e *syntax.DotExpr, ev *subject, name string) val {
 	attr, ok := ev.attribute(l.sc, name)
 	switch {
@@ -230,7 +231,8 @@ func (s *scopeOf) tuple(at syntax.Position, list []syntax.Expr) val {
 	return val{node: n}
 }
 
-// constants is a list in quotes, as in x in ["a", "b"].
+// constants returns the values of a list display of constants, as in x in ["a",
+// "b"].
 func (s *scopeOf) constants(at syntax.Position, list []syntax.Expr) val {
 	var t starlark.Tuple
 	for _, e := range list {
@@ -295,8 +297,8 @@ func (s *scopeOf) call(e *syntax.CallExpr) val {
 	return val{}
 }
 
-// function inlines a call of a function of the script: as one expression if
-// that is possible.
+// function inlines a call of a function of the script, as one expression if
+// possible.
 func (s *scopeOf) function(e *syntax.CallExpr, f *starlark.Function) (v val) {
 	args := make([]val, len(e.Args))
 	pure := true

@@ -11,10 +11,10 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file lowers true division, and what else computes with floating-point numbers. An integer beside
-// one becomes the nearest double, as in Starlark; comparisons are exact, whatever the types are.
+// This file lowers true division and other computations with floating-point numbers. An integer
+// operand becomes the nearest double, as in Starlark; comparisons are exact for all types.
 
-// isFloat reports a floating-point number; isNumber any number that is no bool.
+// isFloat reports a floating-point number; isNumber any number except a bool.
 func isFloat(v val) bool {
 	if _, ok := v.c.(starlark.Float); ok {
 		return true
@@ -24,7 +24,8 @@ func isFloat(v val) bool {
 
 func isNumber(v val) bool { return isInt(v) || isFloat(v) }
 
-// floatArith is x op y where that is no arithmetic of integers; ok is false if it is, or fails.
+// floatArith lowers x op y unless it is arithmetic of integers; ok is false then, and if it
+// fails.
 func (l *lowerer) floatArith(e *syntax.BinaryExpr, x, y val) (v val, ok bool) {
 	floats := isFloat(x) || isFloat(y)
 	if !isNumber(x) || !isNumber(y) || !floats && e.Op != syntax.SLASH {
@@ -43,7 +44,7 @@ func (l *lowerer) floatArith(e *syntax.BinaryExpr, x, y val) (v val, ok bool) {
 	return v, false
 }
 
-// floatOf is x op y in doubles.
+// floatOf lowers x op y of doubles.
 func (l *lowerer) floatOf(e *syntax.BinaryExpr, x, y val) (v val, ok bool) {
 	a, b := l.double(e.OpPos, x), l.double(e.OpPos, y)
 	var err error
@@ -63,7 +64,7 @@ func (l *lowerer) floatOf(e *syntax.BinaryExpr, x, y val) (v val, ok bool) {
 	return v, true
 }
 
-// double is the node of a number as a double.
+// double converts a number to a node of a double.
 func (l *lowerer) double(at syntax.Position, v val) expr.Node {
 	n := l.nodeOf(at, v)
 	if n.Type().Kind != expr.Float {
@@ -74,10 +75,11 @@ func (l *lowerer) double(at syntax.Position, v val) expr.Node {
 	return n
 }
 
-// floatsHere is why programs do not compute functions of doubles.
+// floatsHere is the reason why programs of the kernel cannot compute with
+// doubles.
 const floatsHere = "programs of the kernel have no floating-point numbers"
 
-// divided is a division of doubles, which fails for a divisor of 0.
+// divided lowers a division of doubles, which fails if the divisor is 0.
 func divided(op syntax.Token, x, y expr.Node, fn func(x, y float64) float64) (expr.Node, error) {
 	return expr.NewNative(expr.Native{Name: op.String(), T: expr.TFloat, Args: []expr.Node{x, y},
 		HostOnly: floatsHere,
@@ -91,7 +93,8 @@ func divided(op syntax.Token, x, y expr.Node, fn func(x, y float64) float64) (ex
 		}})
 }
 
-// scaled is a duration or size, x, multiplied with a double, or divided by a number; it is rounded.
+// scaled lowers a duration or size x multiplied by a double, or divided by a number; the result is
+// rounded.
 func (l *lowerer) scaled(e *syntax.BinaryExpr, x, y val, unit event.Unit) val {
 	a, b := l.nodeOf(e.OpPos, x), l.nodeOf(e.OpPos, y)
 	if a.Type().Unsigned || b.Type().Unsigned {
@@ -120,10 +123,11 @@ func (l *lowerer) scaled(e *syntax.BinaryExpr, x, y val, unit event.Unit) val {
 	return val{node: n, unit: unit}
 }
 
-// compareFloat compares numbers of which one at least is a double.
+// compareFloat lowers a comparison of numbers of which at least one is a
+// double.
 func (l *lowerer) compareFloat(at syntax.Position, op string, x, y expr.Node) expr.Node {
-	// A double and one that is written out: what compares doubles does, but for NaN, which is greater than
-	// all others. x > c therefore is not x <= c.
+	// A double and a constant: the comparison of doubles is right except for NaN, which Starlark
+	// orders above all numbers. So x > c is lowered as not x <= c.
 	mirror := map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 	if exactDouble(x) && y.Type().Kind == expr.Float {
 		x, y = y, x
@@ -156,7 +160,7 @@ func (l *lowerer) compareFloat(at syntax.Position, op string, x, y expr.Node) ex
 			x, y := event.NumberOf(a, args[0].I), event.NumberOf(b, args[1].I)
 			c := x.Compare(y)
 			if x.NaN() || y.NaN() {
-				c = -c // for Starlark NaN is above all others
+				c = -c // Starlark orders NaN above all numbers
 			}
 			return event.Bit(token(c))
 		}})
@@ -164,7 +168,8 @@ func (l *lowerer) compareFloat(at syntax.Position, op string, x, y expr.Node) ex
 	return n
 }
 
-// exactDouble reports a constant that a double holds, and that is a number.
+// exactDouble reports that a constant is a number that a double can represent
+// exactly.
 func exactDouble(n expr.Node) bool {
 	c, ok := n.(*expr.Const)
 	switch {

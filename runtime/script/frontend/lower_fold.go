@@ -8,9 +8,10 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file translates what only a fold's functions have: the state and emit.
+// This file translates the parts that only a fold's functions have: the state
+// and emit.
 
-// store assigns a member of the state.
+// store translates an assignment to a member of the state.
 func (p *proc) store(at syntax.Position, name string, v val) {
 	m := p.machine.find(name)
 	if m == nil {
@@ -25,7 +26,7 @@ func (p *proc) store(at syntax.Position, name string, v val) {
 	p.add(st)
 }
 
-// stored is a value as a member keeps it.
+// stored converts a value to the type of a member.
 func (p *proc) stored(at syntax.Position, m *stateVar, v val) expr.Node {
 	ok := false
 	switch {
@@ -52,11 +53,12 @@ func (p *proc) stored(at syntax.Position, m *stateVar, v val) expr.Node {
 	return n
 }
 
-// emit hands values on, in the order of the stream's fields.
+// emit translates a call of emit; the values are in the order of the stream's
+// fields.
 func (p *proc) emit(call *syntax.CallExpr) {
 	fields := p.machine.emits
 	args := make([]expr.Node, len(fields))
-	effects := p.callsFunctions(call) // then values are kept, in order
+	effects := p.callsFunctions(call) // then the values are evaluated first, in order
 	for _, a := range call.Args {
 		b, ok := a.(*syntax.BinaryExpr)
 		if !ok || b.Op != syntax.EQ {
@@ -122,8 +124,8 @@ func (p *proc) emitted(at syntax.Position, f *event.Field, v val) expr.Node {
 	return n
 }
 
-// LowerStep translates the step function for events of sc; LowerFlush the
-// flush function. Bind comes first. The error is a *notLowered.
+// LowerStep translates the step function for events of sc, LowerFlush the flush
+// function. Bind must be called first. The error is a *notLowered.
 func (m *Machine) LowerStep(sc *expr.Scope) (expr.Node, error) { return m.lower(m.step, sc) }
 
 func (m *Machine) LowerFlush(sc *expr.Scope) (expr.Node, error) { return m.lower(m.flush, sc) }
@@ -155,8 +157,8 @@ func (l *lowerer) try(fn func()) (err error) {
 	return nil
 }
 
-// callsFunctions reports that values of a call come from functions of the
-// script, which may change the state.
+// callsFunctions reports that arguments of a call contain calls of the script's
+// functions, which may change the state.
 func (p *proc) callsFunctions(call *syntax.CallExpr) bool {
 	found := false
 	syntax.Walk(call, func(n syntax.Node) bool {

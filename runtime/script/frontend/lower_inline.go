@@ -9,7 +9,7 @@ import (
 
 // This file inlines calls of functions of the script, statement by statement.
 
-// callee is what a call calls, if that is a constant.
+// callee is the called function, if it is a constant.
 func (p *proc) callee(call *syntax.CallExpr) starlark.Value {
 	id, ok := call.Fn.(*syntax.Ident)
 	if !ok {
@@ -18,7 +18,7 @@ func (p *proc) callee(call *syntax.CallExpr) starlark.Value {
 	return p.ident(id).c
 }
 
-// procedure inlines a call whose result nobody uses.
+// procedure inlines a call whose result is not used.
 func (p *proc) procedure(call *syntax.CallExpr, fn *starlark.Function) expr.Node {
 	callee, pre := p.arguments(call, fn)
 	inner := callee.newProc(false, false)
@@ -27,7 +27,7 @@ func (p *proc) procedure(call *syntax.CallExpr, fn *starlark.Function) expr.Node
 	return expr.NewBlock(append(pre, n)...)
 }
 
-// inlined is a call whose result matters, as an expression.
+// inlined inlines a call whose result is used, as an expression.
 func (s *scopeOf) inlined(call *syntax.CallExpr, fn *starlark.Function) val {
 	callee, pre := s.arguments(call, fn)
 	n, v := callee.newProc(true, false).whole()
@@ -39,8 +39,8 @@ func (s *scopeOf) inlined(call *syntax.CallExpr, fn *starlark.Function) val {
 	return val{node: n, unit: v.unit}
 }
 
-// arguments binds the parameters of an inlined function; pre assigns those
-// that may fail or change to locals first.
+// arguments binds the parameters of an inlined function. pre has assignments to
+// local variables of the IR for the arguments that may fail or change.
 func (s *scopeOf) arguments(call *syntax.CallExpr, fn *starlark.Function) (callee *scopeOf, pre []expr.Node) {
 	if !plainArgs(call.Args) {
 		s.refuse(call.Lparen, "a call with named or starred arguments")

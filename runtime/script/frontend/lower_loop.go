@@ -32,7 +32,8 @@ func (p *proc) loop(st *syntax.ForStmt) exit {
 			}
 			continue
 		}
-		// With break, each turn is skipped if an earlier one left the loop.
+		// With break, each iteration is skipped if an earlier one left the
+		// loop.
 		out, vars := p.out, p.vars
 		p.out, p.vars = nil, p.copyVars()
 		p.turn(st, x)
@@ -51,7 +52,7 @@ func (p *proc) loop(st *syntax.ForStmt) exit {
 	return falls
 }
 
-// turns are the values of the loop's variable.
+// turns returns the values of the loop's variable.
 func (p *proc) turns(st *syntax.ForStmt) (turns []val) {
 	const maxTurns = 64
 	x := p.expr(st.X)
@@ -68,8 +69,8 @@ func (p *proc) turns(st *syntax.ForStmt) (turns []val) {
 	return turns
 }
 
-// turn binds the variables of one turn: as constants, but an element of the
-// state may change during the turn.
+// turn binds the variables of one iteration. Constants are bound directly; an
+// element of the state may change during the iteration, and is kept.
 func (p *proc) turn(st *syntax.ForStmt, x val) {
 	vars := script.Unparen(st.Vars)
 	if id, ok := vars.(*syntax.Ident); ok && firstOf(id) != nil {
@@ -100,7 +101,7 @@ func (p *proc) setBroken(st *syntax.ForStmt, to bool) {
 	p.add(n)
 }
 
-// hasBreak looks for a break of this loop.
+// hasBreak reports that a loop has a break of its own.
 func hasBreak(body []syntax.Stmt) bool {
 	for _, st := range body {
 		switch st := st.(type) {
@@ -117,7 +118,7 @@ func hasBreak(body []syntax.Stmt) bool {
 	return false
 }
 
-// nested reports functions within the function.
+// nested reports that the function contains other functions.
 func (p *proc) nested() bool {
 	found := false
 	syntax.Walk(p.tree.Node, func(n syntax.Node) bool {

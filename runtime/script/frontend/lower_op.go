@@ -13,10 +13,10 @@ import (
 )
 
 // This file lowers operators. Units follow the rules of Duration, Time and
-// Size; whatever these refuse is refused here, so that the interpreter reports
-// it.
+// Size. Operations that these refuse are not lowered, so that the interpreter
+// reports the error.
 
-// typeOf names what v is, as type() would.
+// typeOf is the type of v, as type() returns it.
 func typeOf(v val) string {
 	switch {
 	case v.c != nil:
@@ -43,8 +43,8 @@ func typeOf(v val) string {
 	return v.node.Type().String()
 }
 
-// nodeOf makes a node of a constant. Integers that the other side may combine
-// with are signed where they can be.
+// nodeOf returns the node of a value, and makes one for a constant. Integers
+// are signed if they fit.
 func (l *lowerer) nodeOf(at syntax.Position, v val) expr.Node {
 	if v.node != nil {
 		return signed(v.node)
@@ -74,8 +74,8 @@ func (l *lowerer) nodeOf(at syntax.Position, v val) expr.Node {
 	return nil
 }
 
-// signed reads a narrow unsigned field as what it is: a number that a signed
-// one holds, so that subtracting from it may give a negative one.
+// signed converts a narrow unsigned field to a signed number, so that a
+// subtraction may give a negative result.
 func signed(n expr.Node) expr.Node {
 	f, ok := n.(*expr.Field)
 	if !ok || f.View != expr.ViewValue || f.F.Kind != event.Int || f.F.Signed || f.F.Size >= 8 ||
@@ -101,7 +101,7 @@ func unitOf(v val) event.Unit {
 	return v.unit
 }
 
-// isInt reports a number that is no bool; isText a text.
+// isInt reports an integer that is not a bool; isText a text.
 func isInt(v val) bool {
 	if v.c != nil {
 		switch v.c.(type) {
@@ -180,7 +180,7 @@ func (s *scopeOf) binary(e *syntax.BinaryExpr) val {
 	return s.operate(e, s.expr(e.X), s.expr(e.Y))
 }
 
-// operate is x op y, where e says which operator.
+// operate lowers x op y; e has the operator.
 func (l *lowerer) operate(e *syntax.BinaryExpr, x, y val) val {
 	if x.c != nil && y.c != nil {
 		return l.constant(e, x.c, y.c)
@@ -195,7 +195,7 @@ func (l *lowerer) operate(e *syntax.BinaryExpr, x, y val) val {
 	return l.arith(e, x, y)
 }
 
-// constant computes what does not depend on the event.
+// constant computes an operation of constants.
 func (l *lowerer) constant(e *syntax.BinaryExpr, x, y starlark.Value) val {
 	switch e.Op {
 	case syntax.EQL, syntax.NEQ, syntax.LT, syntax.LE, syntax.GT, syntax.GE:
@@ -205,15 +205,15 @@ func (l *lowerer) constant(e *syntax.BinaryExpr, x, y starlark.Value) val {
 	}
 	compute := starlark.Binary
 	if script.IsArithmetic(e.Op) && !script.IsNumber(e) {
-		compute = script.CheckedBinary // the interpreter fails here, too
+		compute = script.CheckedBinary // the interpreter fails here too
 	}
 	c, err := compute(e.Op, x, y)
 	l.must(e.OpPos, err)
 	return val{c: c}
 }
 
-// logical is "and" and "or" where the value matters: only bools, for the
-// result is one of the operands.
+// logical lowers "and" and "or" if the value matters. It supports bools and
+// texts, since the result is one of the operands.
 func (s *scopeOf) logical(e *syntax.BinaryExpr) val {
 	x := s.expr(e.X)
 	if x.c != nil {
@@ -234,7 +234,8 @@ func (s *scopeOf) logical(e *syntax.BinaryExpr) val {
 	return val{node: n}
 }
 
-// either is "and" or "or" of texts: one of its sides, which one the first tells.
+// either lowers "and" or "or" of texts: the result is one side, chosen by the
+// truth of the first.
 func (l *lowerer) either(e *syntax.BinaryExpr, x, y val) val {
 	set, x := l.hold(e.OpPos, x)
 	test := val{node: l.truth(e.OpPos, x)}
@@ -250,7 +251,7 @@ func (l *lowerer) either(e *syntax.BinaryExpr, x, y val) val {
 	return r
 }
 
-// withArticle is the name of a type as a sentence has it: an int, a string.
+// withArticle is the name of a type with its article: an int, a string.
 func withArticle(typ string) string {
 	if strings.ContainsRune("aeio", rune(typ[0])) {
 		return "an " + typ
@@ -258,8 +259,8 @@ func withArticle(typ string) string {
 	return "a " + typ
 }
 
-// compare compares values of one type; others are unequal or an error, which
-// is left to the interpreter.
+// compare lowers a comparison of values of one type. Values of different types
+// are unequal, or an error that the interpreter reports.
 func (l *lowerer) compare(at syntax.Position, op string, x, y val) val {
 	floats := isNumber(x) && isNumber(y) && (isFloat(x) || isFloat(y))
 	same := isNumber(x) && isNumber(y) && compatible(unitOf(x), unitOf(y)) || isText(x) && isText(y) ||
@@ -277,14 +278,15 @@ func (l *lowerer) compare(at syntax.Position, op string, x, y val) val {
 	})
 }
 
-// compatible reports units whose numbers can be compared: one unit, or a duration or size and a
-// plain number, which then is in the base unit (script.Compare).
+// compatible reports that numbers with two units can be compared: with the same unit, or a
+// duration or size with a plain number, which is then in the base unit (script.Compare).
 func compatible(u, v event.Unit) bool {
 	measures := func(u event.Unit) bool { return u == event.Nanos || u == event.SizeB }
 	return u == v || u == event.NoUnit && measures(v) || v == event.NoUnit && measures(u)
 }
 
-// operand is nodeOf without the change of sign, which comparisons do better.
+// operand is like nodeOf, but does not change signs: comparisons handle them
+// better.
 func (l *lowerer) operand(at syntax.Position, v val) expr.Node {
 	if v.node != nil {
 		return v.node
@@ -292,7 +294,7 @@ func (l *lowerer) operand(at syntax.Position, v val) expr.Node {
 	return l.nodeOf(at, v)
 }
 
-// member is x in y.
+// member lowers x in y.
 func (s *scopeOf) member(e *syntax.BinaryExpr) val {
 	x, y := s.expr(e.X), s.expr(e.Y)
 	negate := func(v val) val {
@@ -323,7 +325,7 @@ func (s *scopeOf) member(e *syntax.BinaryExpr) val {
 	if !ok || starlark.Len(y.c) > maxMembers {
 		s.refuse(e.OpPos, "in a %s", y.c.Type())
 	}
-	set, x := s.hold(e.OpPos, x) // it is compared several times
+	set, x := s.hold(e.OpPos, x) // x is compared several times
 	var any expr.Node
 	for m := range starlark.Elements(seq) {
 		if unitOf(x) != unitOf(val{c: m}) { // which "in" does not convert
@@ -351,7 +353,8 @@ func (s *scopeOf) member(e *syntax.BinaryExpr) val {
 	return negate(val{node: any})
 }
 
-// arith lowers arithmetic: + - * // % & | ^ << >> of integers, and what has floating-point numbers.
+// arith lowers arithmetic: + - * // % & | ^ << >> of integers, and operations with floating-point
+// numbers.
 func (l *lowerer) arith(e *syntax.BinaryExpr, x, y val) val {
 	if e.Op == syntax.PLUS && isText(x) && isText(y) {
 		return l.concat(e.OpPos, x, y)
@@ -368,8 +371,8 @@ func (l *lowerer) arith(e *syntax.BinaryExpr, x, y val) val {
 	}
 	a, b := l.nodeOf(e.OpPos, x), l.nodeOf(e.OpPos, y)
 	if a.Type().Unsigned || b.Type().Unsigned {
-		// The result of an unsigned side is unsigned: right only where it
-		// cannot be negative.
+		// With an unsigned side the result is unsigned, which is right only if
+		// it cannot be negative.
 		switch e.Op {
 		case syntax.AMP, syntax.GTGT, syntax.SLASHSLASH, syntax.PERCENT:
 			if !nonNegative(a) || !nonNegative(b) {
@@ -391,8 +394,8 @@ func nonNegative(n expr.Node) bool {
 	return n.Type().Unsigned
 }
 
-// unitAfter is the unit of x op y; ok is false if Starlark's types refuse it
-// or the result is no integer.
+// unitAfter is the unit of x op y; ok is false if the types do not allow it or
+// the result is not an integer.
 func unitAfter(op syntax.Token, x, y event.Unit) (event.Unit, bool) {
 	const none, dur, moment = event.NoUnit, event.Nanos, event.Moment
 	switch op {
@@ -440,7 +443,7 @@ func unitAfter(op syntax.Token, x, y event.Unit) (event.Unit, bool) {
 	return none, false
 }
 
-// choose is test ? a : b.
+// choose lowers a if test else b.
 func (l *lowerer) choose(at syntax.Position, test, a, b val, truth bool) val {
 	if truth {
 		n, err := expr.NewCond(test.node, l.truth(at, a), l.truth(at, b))

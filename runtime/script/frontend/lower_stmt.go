@@ -7,37 +7,37 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file translates functions statement by statement, in their order:
-// variables become locals of the IR, so that what may fail fails where it is
-// assigned. Step functions of folds need it, and functions that lower.go's way
-// (one expression, which the kernel's filter may take) refuses.
+// This file translates functions statement by statement, in order. Variables
+// become local variables of the IR, so that an expression that may fail fails
+// at its assignment. It is used for step functions of folds, and for functions
+// that lower.go cannot translate as one expression.
 //
-// A variable has one type on each way through the function. Where ways meet
-// that left different ones behind, or none, it must not be used any more.
-// Loops over constants are unrolled; break and continue become the other
-// branch of the conditions around them.
+// A variable has one type on each path through the function. After paths with
+// different types, or without a value, meet, it must not be used any more.
+// Loops over constants are unrolled; break and continue become the other branch
+// of the conditions around them.
 
 // An exit says how a list of statements ends.
 type exit uint8
 
 const (
-	falls  exit = iota // at its end
-	leaves             // always by return
-	skips              // always by continue or break
-	mixed              // sometimes by continue or break
+	falls  exit = iota // it reaches its end
+	leaves             // always with return
+	skips              // always with continue or break
+	mixed              // sometimes with continue or break
 )
 
-// A proc is a function that is translated by statements.
+// A proc is a function during its translation by statements.
 type proc struct {
 	*scopeOf
 	out   []expr.Node
-	value bool // its result matters
-	truth bool // only as true or false
-	ret   *val // the first result: the others are of its type
+	value bool // its result is used
+	truth bool // only the truth of the result is used
+	ret   *val // the first result, whose type all others must have
 	many  map[*syntax.Ident]bool
 	local map[localKey]val
-	// broken is the local that says that the loop was left; nil outside of
-	// loops, and in those without break.
+	// broken is the local variable that says that the loop was left; nil
+	// outside of loops, and in loops without break.
 	broken *val
 	stepOf bool // the body of a fold's function: results are dropped
 }
@@ -90,8 +90,8 @@ func (p *proc) whole() (expr.Node, val) {
 	return n, result
 }
 
-// inner translates a list of statements apart, with the variables as they
-// are, and leaves p as it was.
+// inner translates a list of statements separately, beginning with the current
+// variables, and restores p afterwards.
 func (p *proc) inner(list []syntax.Stmt) (expr.Node, exit, map[*syntax.Ident]val) {
 	out, vars := p.out, p.vars
 	p.out, p.vars = nil, p.copyVars()
@@ -126,8 +126,8 @@ func (p *proc) block(list []syntax.Stmt) exit {
 	return falls
 }
 
-// branch translates if. Where one side leaves, the statements behind belong to
-// the other; done says that they are translated.
+// branch translates an if. If one side leaves, the statements after the if
+// belong to the other side; done says that they are already translated.
 func (p *proc) branch(st *syntax.IfStmt, rest []syntax.Stmt) (done bool, end exit) {
 	test := p.condition(st.Cond)
 	if test.c != nil {
@@ -166,7 +166,7 @@ func (p *proc) branch(st *syntax.IfStmt, rest []syntax.Stmt) (done bool, end exi
 		}
 		return true, mixed
 	}
-	// One side leaves: the rest follows the other only.
+	// One side leaves: the rest follows only the other side.
 	gone, other := ea, vb
 	if eb != falls {
 		gone, other = eb, va
@@ -191,7 +191,7 @@ func (p *proc) branch(st *syntax.IfStmt, rest []syntax.Stmt) (done bool, end exi
 		}
 		return true, gone
 	}
-	// Both go on to the end of the iteration.
+	// Both sides may go to the end of the iteration.
 	if ea != falls {
 		p.vars = p.meet(va, vr)
 	} else {
@@ -215,7 +215,7 @@ func (p *proc) ifNode(st *syntax.IfStmt, test val, a, b expr.Node) expr.Node {
 
 func (p *proc) add(n expr.Node) { p.out = append(p.out, n) }
 
-// meet is what is known of the variables where two ways meet.
+// meet merges the variables of two paths that meet.
 func (p *proc) meet(a, b map[*syntax.Ident]val) map[*syntax.Ident]val {
 	out := map[*syntax.Ident]val{}
 	for id, x := range a {
@@ -234,7 +234,7 @@ func (p *proc) meet(a, b map[*syntax.Ident]val) map[*syntax.Ident]val {
 	return out
 }
 
-// sameVal reports that two values need no choice.
+// sameVal reports that two values are the same.
 func sameVal(x, y val) bool {
 	switch {
 	case x.unset || y.unset:
@@ -280,7 +280,7 @@ func (p *proc) stmt(st syntax.Stmt) exit {
 	return falls
 }
 
-// effect is an expression as a statement: a call.
+// effect translates an expression statement: a call.
 func (p *proc) effect(st *syntax.ExprStmt) {
 	if _, doc := st.X.(*syntax.Literal); doc {
 		return

@@ -11,10 +11,10 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file lowers what scripts do with texts: methods, slices, bytes and parts of
-// them, formats; and the elements of arrays.
+// This file lowers operations of texts: methods, slices, characters, parts and
+// formats; and the elements of arrays.
 
-// textMethod is a call of a method of a text that depends on the event.
+// textMethod lowers a call of a method of a text that depends on the event.
 func (s *scopeOf) textMethod(e *syntax.CallExpr, x val, name string) val {
 	args := make([]val, len(e.Args))
 	texts := true
@@ -34,7 +34,7 @@ func (s *scopeOf) textMethod(e *syntax.CallExpr, x val, name string) val {
 			if name == "count" {
 				fn = expr.TextCount
 				if c, ok := args[0].c.(starlark.String); !ok || c == "" {
-					break // of nothing there are as many as characters
+					break // "" would be counted once per character
 				}
 			}
 			return s.textOp(at, fn, x, map[bool]int{true: 1}[name == "rfind"], args)
@@ -71,7 +71,8 @@ func (l *lowerer) textOp(at syntax.Position, fn expr.TextFn, x val, i int, args 
 	})
 }
 
-// affix is x.startswith(y) or x.endswith(y), where y may be a tuple of texts.
+// affix lowers x.startswith(y) or x.endswith(y), where y may be a tuple of
+// texts.
 func (l *lowerer) affix(at syntax.Position, x, y val, starts bool) val {
 	op := expr.OpSuffix
 	if starts {
@@ -101,7 +102,7 @@ func (l *lowerer) affix(at syntax.Position, x, y val, starts bool) val {
 	return val{node: any}
 }
 
-// slice is text[lo:hi].
+// slice lowers text[lo:hi].
 func (s *scopeOf) slice(e *syntax.SliceExpr) val {
 	x := s.expr(e.X)
 	if e.Step != nil || !isText(x) {
@@ -126,7 +127,7 @@ func (s *scopeOf) slice(e *syntax.SliceExpr) val {
 	return s.textOp(e.Lbrack, expr.TextCut, x, 0, args)
 }
 
-// bound is one bound of a slice.
+// bound lowers one bound of a slice.
 func (s *scopeOf) bound(e *syntax.SliceExpr, b syntax.Expr) (v val, given bool) {
 	if b == nil {
 		return val{c: starlark.MakeInt(0)}, false
@@ -140,7 +141,7 @@ func (s *scopeOf) bound(e *syntax.SliceExpr, b syntax.Expr) (v val, given bool) 
 	return v, true
 }
 
-// small is a constant bound.
+// small returns a constant bound.
 func small(v val) (int, bool) {
 	i, ok := v.c.(starlark.Int)
 	if !ok {
@@ -150,8 +151,8 @@ func small(v val) (int, bool) {
 	return int(n), fits && n <= 1<<30 && n >= -1<<30
 }
 
-// part is x[i] where x is a text, a text that is split, or an array of the event; ok
-// is false if it is none of these.
+// part lowers x[i] if x is a text, a call of split(), or an array of the event; ok
+// is false otherwise.
 func (s *scopeOf) part(e *syntax.IndexExpr) (v val, ok bool) {
 	switch x := e.X.(type) {
 	case *syntax.DotExpr:
@@ -175,7 +176,7 @@ func (s *scopeOf) part(e *syntax.IndexExpr) (v val, ok bool) {
 	return v, false
 }
 
-// arrayElement is e.args[0].
+// arrayElement lowers an element of an array of the event: e.args[0].
 func (s *scopeOf) arrayElement(e *syntax.IndexExpr, dot *syntax.DotExpr) (v val, ok bool) {
 	switch dot.X.(type) {
 	case *syntax.Ident, *syntax.DotExpr:
@@ -204,7 +205,8 @@ func (s *scopeOf) arrayElement(e *syntax.IndexExpr, dot *syntax.DotExpr) (v val,
 	return val{node: expr.NewField(element, x.ev.which())}, true
 }
 
-// array is the array of that name in the record, and its schema; nil if it is none.
+// array returns the array with a name in the record, and its schema; nil if there
+// is none.
 func (ev *subject) array(sc *expr.Scope, name string) (*event.Field, *event.Schema) {
 	attr, ok := ev.attribute(sc, name)
 	if !ok || attr.access == nil || attr.access.Field == nil || attr.access.Field.Kind != event.Array {
@@ -213,8 +215,8 @@ func (ev *subject) array(sc *expr.Scope, name string) (*event.Field, *event.Sche
 	return attr.access.Field, ev.schema(sc)
 }
 
-// percent is template % (values...), or template % value, if the template is a
-// constant.
+// percent lowers template % (values...), or template % value, if the template
+// is a constant.
 func (s *scopeOf) percent(e *syntax.BinaryExpr) (v val, ok bool) {
 	lit, literal := e.X.(*syntax.Literal)
 	if !literal || lit.Token != syntax.STRING {
@@ -239,7 +241,8 @@ func (s *scopeOf) percent(e *syntax.BinaryExpr) (v val, ok bool) {
 	return s.format(e.OpPos, lit.Value.(string), vals), true
 }
 
-// format is template % value, of the formats that numbers and texts have.
+// format lowers the formatting of values by a template with formats for numbers
+// and texts.
 func (l *lowerer) format(at syntax.Position, template string, args []val) val {
 	var parts []val
 	text := func(s string) {
@@ -274,7 +277,7 @@ func (l *lowerer) format(at syntax.Position, template string, args []val) val {
 	return l.concat(at, parts...)
 }
 
-// formatted is one value in a format.
+// formatted lowers one value in a format.
 func (l *lowerer) formatted(at syntax.Position, verb byte, v val) val {
 	plain := isInt(v) && unitOf(v) == event.NoUnit
 	switch {
@@ -295,7 +298,7 @@ func (l *lowerer) formatted(at syntax.Position, verb byte, v val) val {
 	return val{}
 }
 
-// decimal is a number as a text.
+// decimal converts a number to a text.
 func (l *lowerer) decimal(at syntax.Position, v val) val {
 	if c, ok := v.c.(starlark.Int); ok {
 		return val{c: starlark.String(c.String())}
@@ -316,10 +319,10 @@ func (l *lowerer) decimal(at syntax.Position, v val) val {
 	return val{node: n}
 }
 
-// textsHere is why programs do not compute functions that put texts together.
+// textsHere is the reason why programs of the kernel cannot build texts.
 const textsHere = "programs of the kernel put no texts together"
 
-// concat is x + y, and more, of texts.
+// concat lowers x + y + ... of texts.
 func (l *lowerer) concat(at syntax.Position, parts ...val) val {
 	if len(parts) == 0 {
 		return val{c: starlark.String("")}

@@ -9,47 +9,49 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file is how the functions that run per event are compiled. Each is one
-// declaration in package builtins: its help, what the interpreter calls, and
-// its Native, which makes the node of a call. Nothing here knows their names.
+// This file compiles calls of builtins in per-event functions. Each builtin is
+// one declaration in package builtins: its help, the function for the
+// interpreter, and its Native, which makes the node of a call. No name of a
+// builtin is in this package.
 
 // A Native says how calls of a builtin in a per-event function are compiled.
 type Native struct {
-	// Returns is the kind of its result; AsFirst is the kind of its first argument.
+	// Returns is the kind of the result; AsFirst means the kind of the first
+	// argument.
 	Returns Kind
-	// Compile makes the result of a call; ok is false for one that must stay
-	// interpreted. Nil: all of them do.
+	// Compile makes the result of a call; ok is false for a call that must stay
+	// interpreted. If nil, all calls must.
 	Compile func(c *NativeCall) (v NativeValue, ok bool)
-	// Data makes the result of a call that leads into the kernel's memory; nil for
-	// other functions.
+	// Data makes the result of a call that returns a place in the kernel's memory;
+	// nil for other functions.
 	Data KernelData
-	// OfName says that it finds what a name stands for: a call with a constant name
-	// must succeed, which is tried before anything is opened.
+	// OfName says that the function looks up a name. A call with a constant name is
+	// tried before anything is opened, and must succeed.
 	OfName bool
-	// Pure says that calls with values such as an event may have are tried before events come.
+	// Pure says that calls with sample values may be tried before events come.
 	Pure bool
 }
 
-// HasNative is what a Starlark value implements that has a Native.
+// HasNative is implemented by Starlark values that have a Native.
 type HasNative interface {
 	starlark.Callable
-	// Native is how calls of it are compiled; nil if they are not.
+	// Native says how calls are compiled; nil if they are not.
 	Native() *Native
-	// Refuses is the error of all calls with arguments of these types; nil if there may be
-	// one that succeeds.
+	// Refuses returns the error of all calls with arguments of these types; nil if some
+	// call may succeed.
 	Refuses(args []ArgType) error
 }
 
-// The kinds that natives return.
+// Kinds for Native.Returns.
 var (
 	IntKind      = kindInt
 	TextKind     = kindText
 	DurationKind = kindNanos
 	SizeKind     = kindSize
-	AsFirst      = Kind{state: asFirst} // as the first argument
+	AsFirst      = Kind{state: asFirst} // the kind of the first argument
 )
 
-// A NativeCall is one call of a Native that is compiled.
+// A NativeCall is one call that Native.Compile compiles.
 type NativeCall struct {
 	s    *scopeOf
 	at   syntax.Position
@@ -57,27 +59,27 @@ type NativeCall struct {
 	args []val
 }
 
-// A NativeValue is what such a call is.
+// A NativeValue is the result of Native.Compile.
 type NativeValue struct{ v val }
 
 // Len is the number of arguments.
 func (c *NativeCall) Len() int { return len(c.args) }
 
-// Int says that argument i is a number, whatever it measures; Signed that it has
-// a sign too; Plain that it measures nothing besides; Text that it is a text.
+// Int reports that argument i is an integer with any unit; Signed that it is
+// also signed; Plain that it is also without a unit; Text that it is a text.
 func (c *NativeCall) Int(i int) bool    { return i < len(c.args) && isInt(c.args[i]) }
 func (c *NativeCall) Signed(i int) bool { return c.Int(i) && !c.Node(i).Type().Unsigned }
 func (c *NativeCall) Plain(i int) bool  { return c.Signed(i) && c.Unit(i) == event.NoUnit }
 func (c *NativeCall) Text(i int) bool   { return i < len(c.args) && isText(c.args[i]) }
 
-// Unit is what argument i measures.
+// Unit is the unit of argument i.
 func (c *NativeCall) Unit(i int) event.Unit { return unitOf(c.args[i]) }
 
-// Const is argument i if it is a constant, else nil; ConstInt is one that is a
-// number of 64 bits.
+// Const returns argument i if it is a constant, else nil.
 func (c *NativeCall) Const(i int) starlark.Value { return c.args[i].c }
 
-// ConstInt is argument i in its base unit, if it is a constant number.
+// ConstInt returns argument i in its base unit, if it is a constant number of
+// 64 bits.
 func (c *NativeCall) ConstInt(i int) (int64, bool) {
 	if c.args[i].c == nil {
 		return 0, false
@@ -85,10 +87,11 @@ func (c *NativeCall) ConstInt(i int) (int64, bool) {
 	return toWord(c.args[i].c)
 }
 
-// Node is what computes argument i.
+// Node returns the node of argument i.
 func (c *NativeCall) Node(i int) expr.Node { return c.s.nodeOf(c.at, c.args[i]) }
 
-// Sum adds up the argument if it is one list of a fold's state.
+// Sum returns the sum of the elements, if the only argument is a list of a
+// fold's state.
 func (c *NativeCall) Sum() (v NativeValue, ok bool) {
 	if len(c.args) != 1 || c.args[0].list == nil {
 		return v, false
@@ -108,27 +111,27 @@ func (c *NativeCall) Sum() (v NativeValue, ok bool) {
 	return v, true
 }
 
-// Services are what it can ask of the outside.
+// Services returns the services of the function's scope.
 func (c *NativeCall) Services() *expr.Services { return &c.s.sc.Services }
 
-// Arg is argument i itself as the result.
+// Arg returns argument i as the result.
 func (c *NativeCall) Arg(i int) (NativeValue, bool) { return NativeValue{c.args[i]}, true }
 
-// Measured is a node that measures something as the result.
+// Measured returns a node with a unit as the result.
 func (c *NativeCall) Measured(n expr.Node, unit event.Unit) (NativeValue, bool) {
 	return NativeValue{val{node: n, unit: unit}}, true
 }
 
-// Make is a node of n as the result.
+// Make makes a node of n as the result.
 func (c *NativeCall) Make(n expr.Native) (NativeValue, bool) { return c.Of(expr.NewNative(n)) }
 
-// Of is a node as the result. An error is one of the script.
+// Of returns a node as the result. err is an error of the script.
 func (c *NativeCall) Of(n expr.Node, err error) (NativeValue, bool) {
 	c.s.must(c.at, err)
 	return NativeValue{val{node: n}}, true
 }
 
-// Evaluate calls the builtin now, with its constant arguments.
+// Evaluate calls the builtin now, with constant arguments.
 func (c *NativeCall) Evaluate() (NativeValue, bool) {
 	args := make(starlark.Tuple, len(c.args))
 	for i, a := range c.args {
@@ -139,8 +142,8 @@ func (c *NativeCall) Evaluate() (NativeValue, bool) {
 	return NativeValue{val{c: v}}, true
 }
 
-// nativeOf is how calls of f are compiled; nil if they are not. Only builtins of
-// the host count, not values that a script made.
+// nativeOf returns the Native of f; nil if it has none. Only builtins of the
+// host have one, not values made by scripts.
 func nativeOf(h *script.Host, f starlark.Callable) *Native {
 	n, ok := f.(HasNative)
 	if !ok || h.Predeclared()[f.Name()] != f {
@@ -149,7 +152,7 @@ func nativeOf(h *script.Host, f starlark.Callable) *Native {
 	return n.Native()
 }
 
-// nativeKind is the kind of what a call of f returns.
+// nativeKind is the kind of the result of a call of f.
 func nativeKind(f starlark.Callable, args []role) (Kind, bool) {
 	n, ok := f.(HasNative)
 	if !ok || n.Native() == nil {

@@ -11,13 +11,13 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file lowers calls of functions: those of Starlark itself here, those of
-// package builtins by their Native.
+// This file lowers calls of Starlark's own functions, and of builtins by their
+// Native.
 
 const servicesKey = "ppscript.services"
 
-// ServicesOf is what builtins of a per-event function may ask the outside
-// for; nil outside of one.
+// ServicesOf returns the services for builtins in a per-event function; nil
+// outside of one.
 func ServicesOf(t *starlark.Thread) *expr.Services {
 	if s, ok := t.Local(servicesKey).(*expr.Services); ok {
 		return s
@@ -28,7 +28,8 @@ func ServicesOf(t *starlark.Thread) *expr.Services {
 	return nil
 }
 
-// lowerBuiltin lowers a call of a builtin; ok is false if it has no rule.
+// lowerBuiltin lowers a call of a builtin; ok is false if there is no rule for
+// it.
 func (s *scopeOf) lowerBuiltin(e *syntax.CallExpr, f starlark.Callable, args []val) (v val, ok bool) {
 	if starlark.Universe[f.Name()] == f {
 		return s.lowerUniversal(e, f.Name(), args)
@@ -116,7 +117,7 @@ func (l *lowerer) lowerUniversal(e *syntax.CallExpr, name string, args []val) (v
 	return val{node: n}, true
 }
 
-// extreme is min or max of numbers of one unit.
+// extreme lowers min or max of numbers with one unit.
 func (l *lowerer) extreme(e *syntax.CallExpr, name string, args []val) (val, bool) {
 	if len(args) == 1 && args[0].list != nil {
 		args = l.elements(e.Lparen, args[0].list)
@@ -141,7 +142,7 @@ func (l *lowerer) extreme(e *syntax.CallExpr, name string, args []val) (val, boo
 	return val{node: n, unit: unitOf(args[0])}, true
 }
 
-// str is the text of a number or text.
+// str lowers str() of a number or text.
 func (l *lowerer) str(e *syntax.CallExpr, args []val) (val, bool) {
 	switch {
 	case len(args) != 1 || unitOf(args[0]) != event.NoUnit:
@@ -154,7 +155,7 @@ func (l *lowerer) str(e *syntax.CallExpr, args []val) (val, bool) {
 	return val{}, false
 }
 
-// builtinKind is the kind of what a builtin returns, as far as it is known.
+// builtinKind is the kind of a builtin's result, as far as it can be inferred.
 func builtinKind(f starlark.Callable, args []role) Kind {
 	if k, ok := nativeKind(f, args); ok {
 		return k
@@ -187,7 +188,7 @@ func builtinKind(f starlark.Callable, args []role) Kind {
 	return kindUnknown
 }
 
-// methodKind is the kind of what x.name(args) returns.
+// methodKind is the kind of the result of x.name(args).
 func methodKind(x role, name string, args []role) Kind {
 	switch {
 	case x.ev != nil && (strings.TrimPrefix(name, "_") == "symbolic" ||

@@ -7,19 +7,19 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file tells what a function reads of its event, so that the kernel is
-// asked for nothing else. An event that escapes - into a list, a builtin, a
-// call that cannot be followed - may be read anywhere: then the list is not
-// exact.
+// This file finds the attributes of the event that a function reads, so that
+// the kernel need not deliver others. An event that escapes - into a list, a
+// builtin, a call that cannot be followed - may be read anywhere; then the list
+// is not exact.
 
 // Reads lists the attributes that the function reads of its event and of the
-// parts of pairs, sorted. exact is false if the event escapes its sight. It is
-// what the checks saw, of whatever events; without a check, of any.
+// parts of pairs, sorted. exact is false if the event escapes. The list is the
+// result of the checks; without a check, it is computed for any event.
 func (f *Func) Reads() (names []string, exact bool) {
 	return f.reads(&Machine{host: f.t.Host()}, role{ev: &subject{}, kind: kindOther})
 }
 
-// reads is Reads for a function with these arguments.
+// reads is Reads for a function with arguments of these roles.
 func (f *Func) reads(m *Machine, args ...role) (names []string, exact bool) {
 	fn, ok := f.fn.(*starlark.Function)
 	if !ok {
@@ -33,7 +33,7 @@ func (f *Func) reads(m *Machine, args ...role) (names []string, exact bool) {
 	return slices.Sorted(maps.Keys(f.names)), !f.escaped
 }
 
-// learn keeps what a walk through the function saw of its event.
+// learn records the attributes that a walk through the function found.
 func (f *Func) learn(in *inference) {
 	if f.names == nil {
 		f.names = map[string]bool{}
@@ -44,7 +44,7 @@ func (f *Func) learn(in *inference) {
 	maps.Copy(f.names, in.names)
 }
 
-// read notes that an attribute of an event is read.
+// read records that an attribute of an event is read.
 func (in *inference) read(name string) {
 	if in.names == nil {
 		in.names = map[string]bool{}

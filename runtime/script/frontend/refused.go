@@ -17,13 +17,13 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file finds operations that fail for each event, whatever its values are: an operator, a
-// method, a call that has no meaning for the kinds of its operands. It has no table of what
-// Starlark allows: it tries the operation with sample values of these kinds, and only if all of
-// them fail is that an error. A kind that is not known has no samples, and an operand that may be
-// None is one of several kinds, so that code behind a test such as "if o.limit" is not judged.
+// This file finds operations that fail for every event, because an operator, a method or a
+// function does not support the kinds of its operands. It has no table of Starlark's rules.
+// Instead it tries the operation with sample values of these kinds; if all attempts fail, that is
+// an error. An unknown kind has no samples, and an operand that may be None has several kinds, so
+// code after a test such as "if o.limit" is not checked.
 
-// samplesOf are values of the kind of r that an operation is tried with; nil if that is not known.
+// samplesOf returns sample values of the kind of r; nil if the kind is unknown.
 func samplesOf(r role) []starlark.Value {
 	if r.ev != nil && !r.ev.silent {
 		return []starlark.Value{anEvent}
@@ -59,16 +59,17 @@ func samplesOf(r role) []starlark.Value {
 	return nil
 }
 
-// anEvent is what an event is tried with: one that is over.
+// anEvent is the sample for events: an invalid View.
 var anEvent = eventview.New()
 
-// someFunction is what a function is tried with.
+// someFunction is the sample for functions.
 var someFunction = starlark.NewBuiltin("function",
 	func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
 		return starlark.None, nil
 	})
 
-// sampleOfEach are samples of some values; ok is false if one of them is not known.
+// sampleOfEach returns a sample of each value; ok is false if the kind of one is
+// unknown.
 func sampleOfEach(list []role) (values []starlark.Value, ok bool) {
 	for _, r := range list {
 		samples := samplesOf(r)
@@ -80,7 +81,7 @@ func sampleOfEach(list []role) (values []starlark.Value, ok bool) {
 	return values, true
 }
 
-// displayed is the role of a list or tuple that is written out.
+// displayed is the role of a list or tuple display.
 func displayed(items []role, tuple bool) role {
 	r := role{kind: kindOther, items: items, tuple: tuple}
 	if values, ok := sampleOfEach(items); ok && tuple {
@@ -102,12 +103,12 @@ func nameOf(r role) string {
 	return "function"
 }
 
-// tried is the error that an operation has for all samples of its operands; nil if it can succeed, or if
-// the kind of one of them is not known.
+// tried returns the error of an operation if it fails for all samples of its operands; nil if it
+// can succeed, or if the kind of an operand is unknown.
 func tried(op func(args []starlark.Value) error, operands ...role) error {
 	args := make([]starlark.Value, len(operands))
 	var failed error
-	const most = 256 // calls of more arguments than that are left to the run
+	const most = 256 // calls with more arguments are not checked
 	tries := 0
 	var next func(i int) bool // reports that it can succeed
 	next = func(i int) bool {
@@ -131,7 +132,7 @@ func tried(op func(args []starlark.Value) error, operands ...role) error {
 	return failed
 }
 
-// refused notes that the expression at a place can only fail.
+// refused records the error that the expression at a position can only fail.
 func (s *scan) refused(at syntax.Node, err error) {
 	if err == nil || s.passing > 0 {
 		return
@@ -143,8 +144,8 @@ func (s *scan) refused(at syntax.Node, err error) {
 	s.note(at, d)
 }
 
-// compared finds comparisons that cannot be meant: of texts with numbers, of times with sizes. A
-// plain number beside a duration or a size is in its base unit.
+// compared finds comparisons that make no sense: texts with numbers, times with sizes. A plain
+// number compared with a duration or a size is in its base unit.
 func (s *scan) compared(e *syntax.BinaryExpr, x, y role) {
 	if samplesOf(x) == nil || samplesOf(y) == nil || x.kind != kindOther && comparable(x.kind, y.kind) {
 		return
@@ -177,7 +178,7 @@ func (s *scan) compared(e *syntax.BinaryExpr, x, y role) {
 	s.refused(e, d)
 }
 
-// comparable reports kinds whose values can be equal.
+// comparable reports that values of two kinds can be equal.
 func comparable(x, y Kind) bool {
 	same := func(k Kind) Kind {
 		switch k {
@@ -191,10 +192,11 @@ func comparable(x, y Kind) bool {
 	return x == y || x == kindInt && measures(y) || y == kindInt && measures(x)
 }
 
-// equal reports kinds of which "in" may find one among values of the other: it knows no units.
+// equal reports that "in" can find a value of one kind among values of the other; it ignores
+// units.
 func equal(x, y Kind) bool { return comparable(x, y) && x.Unit == y.Unit }
 
-// sought finds members of lists, and parts of texts, that are never found.
+// sought finds uses of "in" that can never be true.
 func (s *scan) sought(e *syntax.BinaryExpr, x, y role) {
 	if samplesOf(x) == nil {
 		return
@@ -226,7 +228,8 @@ func (s *scan) sought(e *syntax.BinaryExpr, x, y role) {
 		WithHint("look for a value of the same type, with the same unit"))
 }
 
-// membersOf are the members of a list, tuple or set, and the keys of a dict, if they are known.
+// membersOf returns the elements of a list, tuple or set, or the keys of a dict, if they are
+// known.
 func membersOf(r role) (members []role, ok bool) {
 	if r.items != nil {
 		return r.items, true
@@ -273,7 +276,7 @@ func (s *scan) operated(at syntax.Node, op syntax.Token, x, y role) {
 	}, x, y))
 }
 
-// formatted finds texts that cannot be formatted so: "%d" of a text.
+// formatted finds formats that do not fit their values: "%d" of a text.
 func (s *scan) formatted(at syntax.Node, format, values role) {
 	if format.c == nil {
 		return
@@ -288,7 +291,7 @@ func (s *scan) formatted(at syntax.Node, format, values role) {
 	}, operands...))
 }
 
-// negated finds signs of values that have none.
+// negated finds unary operators on values that do not support them.
 func (s *scan) negated(e *syntax.UnaryExpr, x role) {
 	if e.Op == syntax.NOT || e.Op == syntax.STAR || e.Op == syntax.STARSTAR {
 		return
@@ -299,7 +302,8 @@ func (s *scan) negated(e *syntax.UnaryExpr, x role) {
 	}, x))
 }
 
-// attributed is the kind of an attribute of a value; it notes one that the value cannot have.
+// attributed returns the role of an attribute of a value, and records an error if the value
+// cannot have it.
 func (s *scan) attributed(e *syntax.DotExpr, x role) Kind {
 	samples := samplesOf(x)
 	if samples == nil {
@@ -323,7 +327,7 @@ func (s *scan) invoked(e *syntax.CallExpr, x role, name string, args []role) {
 	s.refused(e, tried(func(v []starlark.Value) error {
 		a, ok := v[0].(starlark.HasAttrs)
 		if !ok {
-			return nil // attributed said so
+			return nil // attributed reports the error
 		}
 		m, err := a.Attr(name)
 		if m == nil || err != nil {
@@ -347,7 +351,7 @@ func (s *scan) indexedBy(e *syntax.IndexExpr, x, index role) {
 	_, indexable := samples[0].(starlark.Indexable)
 	_, mapping := samples[0].(starlark.Mapping)
 	switch {
-	case mapping: // of another type, which tells itself
+	case mapping: // another type, which has its own message
 	case !indexable:
 		s.refused(e, diag.Errorf(diag.Run, "", "", "%s has no elements", withArticle(nameOf(x))).
 			WithHint("only texts, lists, dicts and arrays have elements"))
@@ -357,7 +361,7 @@ func (s *scan) indexedBy(e *syntax.IndexExpr, x, index role) {
 	}
 }
 
-// iterated finds loops over values that have no elements.
+// iterated finds loops over values without elements.
 func (s *scan) iterated(e syntax.Expr, r role) {
 	samples := samplesOf(r)
 	if samples == nil {
@@ -369,7 +373,8 @@ func (s *scan) iterated(e syntax.Expr, r role) {
 	}
 }
 
-// sliced finds parts of values that have none, and bounds that are no numbers.
+// sliced finds slices of values that do not support them, and bounds that are
+// not numbers.
 func (s *scan) sliced(e *syntax.SliceExpr, x role, bounds []role) {
 	if samples := samplesOf(x); samples != nil {
 		if _, ok := samples[0].(starlark.Sliceable); !ok {
@@ -385,8 +390,8 @@ func (s *scan) sliced(e *syntax.SliceExpr, x role, bounds []role) {
 	}
 }
 
-// Gives is the error of a result that can only be wrong: of a dict, a function, an event; of what is
-// no number, if numbers are wanted.
+// Gives returns an error if the result of the function can only be wrong: a dict, a function, an
+// event; or a value other than a number, if numbers are needed.
 func (f *Func) Gives(sc *expr.Scope, want expr.Kind) error {
 	number := want == expr.Int || want == expr.Float
 	fn, ok := f.fn.(*starlark.Function)
@@ -425,14 +430,14 @@ func (f *Func) Gives(sc *expr.Scope, want expr.Kind) error {
 		withArticle(name), wanted).WithHint("give a field of the event, or what is computed of it"))
 }
 
-// An ArgType is what is known of an argument of a call.
+// An ArgType has the inferred facts about an argument of a call.
 type ArgType struct {
 	Name  string         // "" for one that is given by its position
 	Type  string         // the Starlark type, "" if it is not known
-	Value starlark.Value // of a constant text
+	Value starlark.Value // value of a constant text
 }
 
-// argOf is what is known of an argument.
+// argOf returns the ArgType of an argument.
 func argOf(name string, r role) ArgType {
 	a := ArgType{Name: name, Type: typeName(r)}
 	if r.kind == kindText && r.c != nil && a.Type != "" {
@@ -441,7 +446,7 @@ func argOf(name string, r role) ArgType {
 	return a
 }
 
-// typeName is the Starlark type of r; "" if it is not known.
+// typeName is the Starlark type of r; "" if unknown.
 func typeName(r role) string {
 	switch {
 	case r.ev != nil:
@@ -452,7 +457,7 @@ func typeName(r role) string {
 	return ""
 }
 
-// pureUniverse are functions of Starlark that can be tried.
+// pureUniverse are the functions of Starlark that can be tried.
 var pureUniverse = map[string]bool{
 	"abs": true, "all": true, "any": true, "bool": true, "bytes": true, "chr": true, "dict": true, "dir": true,
 	"enumerate": true, "float": true, "hasattr": true, "hash": true, "int": true, "len": true, "list": true,
@@ -502,7 +507,8 @@ func (s *scan) called(e *syntax.CallExpr, f starlark.Callable, args []role) {
 		WithHint("give it values that it takes; read help(%s)", name))
 }
 
-// triedCall is the error of calls of f with values of these kinds.
+// triedCall returns the error if all calls of f with values of these kinds
+// fail.
 func (s *scan) triedCall(e *syntax.CallExpr, f starlark.Callable, args []role) error {
 	plain := len(args)
 	var names []starlark.Value
@@ -523,7 +529,8 @@ func (s *scan) triedCall(e *syntax.CallExpr, f starlark.Callable, args []role) e
 	}, args...)
 }
 
-// refusesEvent is the error of a builtin that is given as the function of an event, and takes none.
+// refusesEvent returns the error for a builtin that is used as a per-event function but does not
+// accept events.
 func refusesEvent(f starlark.Callable) error {
 	var err error
 	name := f.Name()
@@ -542,7 +549,8 @@ func refusesEvent(f starlark.Callable) error {
 
 var errEvent = errors.New("got event, want a value")
 
-// takesNoEvent reports a function of Starlark that fails if it is given an event.
+// takesNoEvent reports that a function of Starlark fails if its argument is an
+// event.
 func takesNoEvent(f starlark.Callable) bool {
 	switch name := f.Name(); name {
 	case "bool", "dir", "hasattr", "repr", "str", "type":
@@ -553,7 +561,8 @@ func takesNoEvent(f starlark.Callable) bool {
 	}
 }
 
-// argTypes are the types of the arguments of a call; ok is false if there may be others.
+// argTypes returns the types of the arguments of a call; ok is false if there may be
+// more arguments.
 func (s *scan) argTypes(e *syntax.CallExpr, args []role) (types []ArgType, ok bool) {
 	for _, a := range e.Args {
 		switch a := a.(type) {
@@ -573,7 +582,7 @@ func (s *scan) argTypes(e *syntax.CallExpr, args []role) (types []ArgType, ok bo
 	return types, true
 }
 
-// uncallable notes a call of a value that is no function.
+// uncallable records an error for a call of a value that is not a function.
 func (s *scan) uncallable(e *syntax.CallExpr, fn role) {
 	samples := samplesOf(fn)
 	if samples == nil {
@@ -585,7 +594,8 @@ func (s *scan) uncallable(e *syntax.CallExpr, fn role) {
 	}
 }
 
-// counted notes a call of a function of the script with too few or too many arguments.
+// counted records an error for a call of a function of the script with too few or too
+// many arguments.
 func (s *scan) counted(e *syntax.CallExpr, f *starlark.Function) {
 	n := len(e.Args)
 	most := f.NumParams() - f.NumKwonlyParams()

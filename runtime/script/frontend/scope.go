@@ -10,10 +10,10 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Check reports fields that the function reads and none of the events can
-// have; plan calls it with the scope of each stream that can arrive, before
-// anything is opened. It also gives an interpreted function the computed
-// values (let) of the scopes, as attributes of its event.
+// Check returns an error if the function reads a field that none of the events
+// can have; plan calls it with the scope of each possible stream, before
+// anything is opened. It also makes the computed values (let) of the scopes
+// attributes of the event, for an interpreted function.
 func (f *Func) Check(events []*expr.Scope) error {
 	f.bind(events)
 	fn, ok := f.fn.(*starlark.Function)
@@ -26,7 +26,7 @@ func (f *Func) Check(events []*expr.Scope) error {
 	return joined(in.unknowns)
 }
 
-// firstSchema returns the schema of the first of some events; nil if there is none.
+// firstSchema returns the schema of the first scope; nil if there is none.
 func firstSchema(events []*expr.Scope) *event.Schema {
 	if len(events) == 0 {
 		return nil
@@ -35,17 +35,17 @@ func firstSchema(events []*expr.Scope) *event.Schema {
 }
 
 // bind makes the computed values of the scopes attributes of the events, and
-// what builtins ask the outside for known.
+// sets the services for builtins.
 func (f *Func) bind(events []*expr.Scope) {
 	if len(events) > 0 {
 		f.t.SetLocal(servicesKey, &events[0].Services)
 		f.t.Host().Session.Services = &events[0].Services
 	}
-	cache := f.views[0].Cache() // shared by all
+	cache := f.views[0].Cache() // shared by all views
 	cache.Forget()
 	for _, sc := range events {
 		if sc.Schema == nil {
-			return // they could be anything
+			return // events of any kind
 		}
 		if sc.Stream != nil {
 			cache.Know(sc.Stream)
@@ -65,8 +65,8 @@ func (f *Func) bind(events []*expr.Scope) {
 	}
 }
 
-// Result is the type of what the function returns for events of the scopes, with its unit;
-// its kind is expr.Any if that is not known.
+// Result is the type of the function's result for events of the scopes, with its unit; the
+// kind is expr.Any if unknown.
 func (f *Func) Result(events []*expr.Scope) event.Type {
 	fn, ok := f.fn.(*starlark.Function)
 	if !ok {

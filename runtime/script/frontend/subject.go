@@ -14,20 +14,20 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file is the one notion of "this is the event": what an expression of a
-// per-event function denotes, and what a name means for it. Checks of fields,
-// the inference of kinds and the translation to IR all ask here; the
-// interpreter's View reads by the same rules (accessOf).
+// This file decides which expressions of a per-event function are the event,
+// and finds the attributes of that event. Checks of fields, the inference of
+// kinds and the translation to IR all use it; the interpreter's View has the
+// same rules (eventview.AccessOf).
 
 // A subject is an event that an expression denotes: the function's own, or a
 // half of a pair.
 type subject struct {
-	scopes []*expr.Scope // of the streams it may be of; none: it may be anything
+	scopes []*expr.Scope // scopes of its possible streams; if empty, it may be any event
 	part   string        // "start", or "end.start" of a pair of pairs; "" for the event itself
-	silent bool          // it may be another event as well: no errors about it
+	silent bool          // it may also be another event, so no errors are reported
 }
 
-// subjectOf is the event that a function gets.
+// subjectOf is the event that is passed to a function.
 func subjectOf(scopes []*expr.Scope) *subject {
 	unknown := slices.ContainsFunc(scopes, func(sc *expr.Scope) bool { return sc.Schema == nil })
 	return &subject{scopes: scopes, silent: unknown}
@@ -38,15 +38,15 @@ func (ev *subject) same(other *subject) bool {
 	return ev.part == other.part && slices.Equal(ev.scopes, other.scopes)
 }
 
-// muted is the subject as one that may be another event as well.
+// muted returns the subject as one that may also be another event.
 func (ev *subject) muted() *subject {
 	return &subject{scopes: ev.scopes, part: ev.part, silent: true}
 }
 
-// which is the part of the frame's event that the subject is.
+// which returns the part of the frame's event that the subject is.
 func (ev *subject) which() expr.Part { return expr.PartNamed(ev.part) }
 
-// of is the name of a part, or of a value, of the subject.
+// of returns the full name of a part or value of the subject.
 func (ev *subject) of(name string) string {
 	if ev.part == "" {
 		return name
@@ -54,17 +54,17 @@ func (ev *subject) of(name string) string {
 	return ev.part + "." + name
 }
 
-// half is an event of the pair that the subject is.
+// half returns an event of the pair that the subject is.
 func (ev *subject) half(name string) *subject {
 	return &subject{scopes: ev.scopes, part: ev.of(name), silent: ev.silent}
 }
 
-// schema returns the schema of the subject where events are of sc; nil if it is not known.
+// schema returns the schema of the subject for events of scope sc; nil if unknown.
 func (ev *subject) schema(sc *expr.Scope) *event.Schema {
 	return sc.Part(ev.part)
 }
 
-// An attribute is what a name means for events of one scope: exactly one of
+// An attribute is the meaning of a name for events of one scope: exactly one of
 // its members is set.
 type attribute struct {
 	computed expr.Node         // a value of let
@@ -72,7 +72,7 @@ type attribute struct {
 	access   *eventview.Access // a field, a sample member, a constant
 }
 
-// attribute finds what name means where events are of sc.
+// attribute finds the attribute with a name for events of scope sc.
 func (ev *subject) attribute(sc *expr.Scope, name string) (a attribute, ok bool) {
 	if n, ok := sc.Vars[ev.of(name)]; ok {
 		return attribute{computed: n}, true
@@ -98,8 +98,8 @@ func (ev *subject) pair(sc *expr.Scope) bool {
 	return sc.Parts[ev.of("start")] != nil || sc.Parts[ev.of("end")] != nil
 }
 
-// hasField reports that some of the events have a field of the name, or that
-// this is not known.
+// hasField reports that some of the events have a field with the name, or that
+// this is unknown.
 func (ev *subject) hasField(name string) bool {
 	list := ev.schemas()
 	return ev.silent || len(list) == 0 || slices.ContainsFunc(list, func(s *event.Schema) bool {
@@ -119,7 +119,7 @@ func (ev *subject) schemas() []*event.Schema {
 	return list
 }
 
-// names are the attributes that the subject may have.
+// names lists the attributes that the subject may have.
 func (ev *subject) names() []string {
 	names := []string{"name", "system", "symbolic", "text"}
 	add := func(list ...string) {
@@ -156,14 +156,15 @@ func (ev *subject) label() string {
 	return strings.Join(names, " or ")
 }
 
-// unknown notes a name that none of the events has.
+// unknown records an error for a name that none of the events has.
 func (s *scan) unknown(ev *subject, name string, at syntax.Node) {
 	err := eventview.UnknownField(ev.schemas()[0], name, ev.names())
 	err.Subject = ev.label()
 	s.note(at, err)
 }
 
-// note notes an error about what is read, the first one of each place.
+// note records an error about a read; only the first error at each position
+// counts.
 func (s *scan) note(at syntax.Node, err *diag.Error) {
 	const most = 10
 	sp := script.NodeSpan(at)

@@ -5,8 +5,8 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file tells which variable a name in a function is, and how often it is
-// assigned.
+// This file finds the variable for a name in a function, and the number of its
+// assignments.
 
 func paramIdent(p syntax.Expr) *syntax.Ident {
 	switch p := p.(type) {
@@ -19,8 +19,8 @@ func paramIdent(p syntax.Expr) *syntax.Ident {
 	return nil
 }
 
-// firstOf identifies the variable that id denotes, also from inside nested
-// functions; nil for names that are not variables.
+// firstOf identifies the variable that id denotes by its first occurrence, also
+// inside nested functions; nil for names that are not local variables.
 func firstOf(id *syntax.Ident) *syntax.Ident {
 	b, ok := id.Binding.(*resolve.Binding)
 	if !ok || b == nil {
@@ -71,7 +71,7 @@ func assignments(n syntax.Node) map[*syntax.Ident]int {
 	return count
 }
 
-// literalArg is the only argument, if it is a text in quotes.
+// literalArg is the only argument, if it is a string literal.
 func literalArg(args []syntax.Expr) (string, bool) {
 	if len(args) != 1 {
 		return "", false

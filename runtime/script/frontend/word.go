@@ -6,9 +6,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file makes values of what lies in a state.
+// This file converts numbers of a state to Starlark values.
 
-// fromWord makes a value of 64 bits of the state.
+// fromWord converts 64 bits of the state to a value of a kind.
 func fromWord(k Kind, n int64) starlark.Value {
 	switch k {
 	case kindBool:

@@ -14,23 +14,23 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Settings are the user's, from the environment.
+// Settings are the user's settings, from the environment.
 type Settings struct {
-	// Cache is where libraries are kept: PPSCRIPTCACHE, else ppscript/mod in
-	// the user's cache directory.
+	// Cache is the directory of fetched libraries: PPSCRIPTCACHE, else
+	// ppscript/mod in the user's cache directory.
 	Cache string
 	// Proxy is PPSCRIPTPROXY.
 	Proxy string
-	// NoSum lists patterns of libraries that are not pinned: PPSCRIPTNOSUM,
-	// for those of one's own that still move.
+	// NoSum lists patterns of libraries that are not pinned: PPSCRIPTNOSUM, for
+	// the user's own libraries that still change.
 	NoSum string
-	// NoWork says that ppscript.work does not count: PPSCRIPTWORK=off.
+	// NoWork says that ppscript.work is ignored: PPSCRIPTWORK=off.
 	NoWork bool
-	// Own is the user's ppscript.sum: for libraries that were named with their
-	// version, outside of any library that would pin them.
+	// Own is the path of the user's own ppscript.sum, for libraries that are
+	// named with their version and not pinned by another library.
 	Own string
-	// Pin says that using a library may add lines to its ppscript.sum, which
-	// Note is told. Without it only Get, Tidy and Vendor add some.
+	// Pin says that using a library may add lines to its ppscript.sum; Note is
+	// called with each. Without it, only Get, Tidy and Vendor add lines.
 	Pin  bool
 	Note func(line string)
 }
@@ -92,7 +92,7 @@ func (st *store) each(v module.Version, ask func(f fetcher) error) error {
 	return e.WithHint("check the path and the network, or name another source: PPSCRIPTPROXY")
 }
 
-// readOnly takes the right to write from everything below dir.
+// readOnly removes write permission from everything below dir.
 func readOnly(dir string) error {
 	var dirs []string
 	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
@@ -142,7 +142,7 @@ func (st *store) download(ctx context.Context, v module.Version, name string) er
 	return os.Rename(tmp.Name(), name)
 }
 
-// latest is the highest version of a library, releases before others.
+// latest is the highest version of a library; a release is preferred.
 func (st *store) latest(ctx context.Context, path string) (string, error) {
 	var vs []string
 	err := st.each(module.Version{Path: path}, func(f fetcher) error {
@@ -165,7 +165,7 @@ func (st *store) latest(ctx context.Context, path string) (string, error) {
 	return best, nil
 }
 
-// better prefers releases, then higher versions.
+// better orders versions: releases first, then higher versions.
 func better(a, b string) bool {
 	if ra, rb := semver.Prerelease(a) == "", semver.Prerelease(b) == ""; ra != rb {
 		return ra
@@ -173,7 +173,8 @@ func better(a, b string) bool {
 	return semver.Compare(a, b) > 0
 }
 
-// write makes a file with its directory, whole or not at all.
+// write makes a file and its directory; the file is written completely or not
+// at all.
 func write(name string, b []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
@@ -196,7 +197,7 @@ func write(name string, b []byte) error {
 	return nil
 }
 
-// versionOf splits path@version; no version is latest.
+// versionOf splits path@version; without a version it is latest.
 func versionOf(arg string) (path, version string, err error) {
 	path, version, _ = strings.Cut(arg, "@")
 	if err := module.CheckPath(path); err != nil {

@@ -36,8 +36,7 @@ func (l *Library) need() error {
 	return nil
 }
 
-// chooseAnew settles the versions without regard to vendor/ and to earlier
-// choices.
+// chooseAnew chooses the versions again, ignoring vendor/ and earlier choices.
 func (l *Library) chooseAnew(ctx context.Context) (*choice, error) {
 	if err := l.need(); err != nil {
 		return nil, err
@@ -46,8 +45,8 @@ func (l *Library) chooseAnew(ctx context.Context) (*choice, error) {
 	return l.choose(ctx)
 }
 
-// Get adds libraries, path@version or path@latest, or changes their versions.
-// It returns the requirements of now.
+// Get adds libraries, given as path@version or path@latest, or changes their
+// versions. It returns the new requirements.
 func (l *Library) Get(ctx context.Context, args []string) ([]module.Version, error) {
 	if err := l.need(); err != nil {
 		return nil, err
@@ -69,8 +68,8 @@ func (l *Library) Get(ctx context.Context, args []string) ([]module.Version, err
 	return reqs, l.require(ctx, reqs)
 }
 
-// require writes requirements, after everything that they need was found and
-// pinned.
+// require writes requirements, after all libraries that they need were found
+// and pinned.
 func (l *Library) require(ctx context.Context, reqs []module.Version) error {
 	text, err := l.Mod.setRequires(reqs)
 	if err != nil {
@@ -89,14 +88,12 @@ func (l *Library) require(ctx context.Context, reqs []module.Version) error {
 	return write(filepath.Join(l.Dir, ModName), text)
 }
 
-// loads finds the libraries that load statements name. A full parse is not
-// needed: text that only looks like a load costs a requirement, nothing
-// else.
+// loads finds the libraries in load statements. It does not parse the files:
+// text that only looks like a load just adds a requirement.
 var loads = regexp.MustCompile(`(?m)^\s*load\(\s*["']([^"'@/][^"'@]*?)(?:@[^"'/]*)?//`)
 
-// Tidy requires the libraries that the library's files load and no others;
-// new ones come in their latest versions. It returns the added and the
-// dropped ones.
+// Tidy changes the requirements to the libraries that the files load; new ones
+// get their latest version. It returns the added and the removed libraries.
 func (l *Library) Tidy(ctx context.Context) (added, dropped []module.Version, err error) {
 	if err := l.need(); err != nil {
 		return nil, nil, err
@@ -138,8 +135,8 @@ func (l *Library) Tidy(ctx context.Context) (added, dropped []module.Version, er
 	return added, dropped, l.prune(ctx)
 }
 
-// newest is the version to require of a library that is loaded: "" for one of
-// the workspace that has none yet.
+// newest is the version to require for a loaded library; "" for a library of
+// the workspace without a version.
 func (l *Library) newest(ctx context.Context, path string) (string, error) {
 	for _, r := range l.replaces {
 		if r.Old.Path == path && r.New.Version == "" {
@@ -153,7 +150,7 @@ func (l *Library) newest(ctx context.Context, path string) (string, error) {
 	return version, err
 }
 
-// prune keeps the hashes of needed versions, and no others.
+// prune removes the hashes of versions that are not needed.
 func (l *Library) prune(ctx context.Context) error {
 	old := l.sum
 	l.sum = &sum{path: old.path, lines: map[string]string{}, changed: true}
@@ -178,8 +175,8 @@ func (l *Library) prune(ctx context.Context) error {
 	return nil
 }
 
-// Verify checks everything needed, in vendor/ and in the cache, against
-// ppscript.sum and returns how many libraries it checked. It pins nothing.
+// Verify checks all needed libraries, in vendor/ and in the cache, against
+// ppscript.sum and returns the number of checked libraries. It pins nothing.
 func (l *Library) Verify(ctx context.Context) (int, error) {
 	if err := l.need(); err != nil {
 		return 0, err
@@ -202,8 +199,8 @@ func (l *Library) Verify(ctx context.Context) (int, error) {
 	return len(c.list()), errors.Join(errs...)
 }
 
-// verifyCached checks the cache's files of a version; with vendor/ there may be
-// none.
+// verifyCached checks the files of a version in the cache; with vendor/ they
+// may be missing.
 func (l *Library) verifyCached(ctx context.Context, v module.Version) error {
 	if l.local(v) != "" {
 		return nil
@@ -227,7 +224,7 @@ func (l *Library) verifyCached(ctx context.Context, v module.Version) error {
 	return err
 }
 
-// Why explains why a library is needed: the chain of the libraries that ask for it.
+// Why explains why a library is needed: the chain of libraries that require it.
 func (l *Library) Why(ctx context.Context, path string) ([]module.Version, error) {
 	c, err := l.chooseAnew(ctx)
 	if err != nil {
@@ -245,7 +242,7 @@ func (l *Library) Why(ctx context.Context, path string) ([]module.Version, error
 	return c.why(module.Version{Path: path, Version: version}), nil
 }
 
-// List is the chosen versions.
+// List returns the chosen versions.
 func (l *Library) List(ctx context.Context) ([]module.Version, error) {
 	if err := l.need(); err != nil {
 		return nil, err

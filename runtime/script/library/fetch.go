@@ -18,8 +18,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A fetcher gets libraries that a cache lacks. errAbsent means that this
-// one does not have it, and the next may be asked.
+// A fetcher gets libraries that are not in the cache. errAbsent means that it
+// does not have the library, and that the next fetcher may be asked.
 type fetcher interface {
 	versions(ctx context.Context, path string) ([]string, error)
 	mod(ctx context.Context, v module.Version) ([]byte, error)
@@ -29,7 +29,7 @@ type fetcher interface {
 var errAbsent = errors.New("not found")
 
 // fetchers reads PPSCRIPTPROXY: a list of file:// and https:// addresses,
-// direct (git), and off. Empty is direct.
+// direct (git), and off. Empty means direct.
 func fetchers(setting string, s *scratch) ([]fetcher, error) {
 	list, direct := []fetcher(nil), newGit(s)
 	if setting == "" {
@@ -61,7 +61,7 @@ func badProxy(s string) error {
 		WithHint("list file:///DIR, https://HOST/PATH, direct or off, separated by commas")
 }
 
-// offline has nothing, and says why.
+// offline is the fetcher for off: it returns an error that names the setting.
 type offline struct{}
 
 var errOff = errors.New(
@@ -71,8 +71,8 @@ func (offline) versions(context.Context, string) ([]string, error)   { return ni
 func (offline) mod(context.Context, module.Version) ([]byte, error)  { return nil, errOff }
 func (offline) zip(context.Context, module.Version, io.Writer) error { return errOff }
 
-// A proxy speaks the module-proxy protocol of Go, from a server or a
-// directory of the same layout.
+// A proxy fetches by Go's module proxy protocol, from a server or a directory
+// with the same layout.
 type proxy struct{ base *url.URL }
 
 func (p *proxy) versions(ctx context.Context, path string) ([]string, error) {
@@ -169,7 +169,7 @@ func (p *proxy) open(ctx context.Context, name string) (io.ReadCloser, error) {
 	return &body{resp.Body, cancel}, nil
 }
 
-// body ends the request's context with the body.
+// body is a response body that cancels the request's context when it is closed.
 type body struct {
 	io.ReadCloser
 	cancel context.CancelFunc

@@ -15,27 +15,27 @@ import (
 	"time"
 )
 
-// This file runs git for libraries that come straight from repositories. The
-// content of a repository is somebody else's. So git's time and room are
-// bounded here, its messages are not shown, and its files are never checked out
-// on the disk (gittree.go reads its objects).
+// This file runs git for libraries that are fetched directly from repositories.
+// The content of a repository is not trusted. So git's time and disk space are
+// bounded, its messages are not shown, and no files are checked out (gittree.go
+// reads git's objects).
 
 const (
 	gitTime   = 2 * time.Minute
-	gitOutput = 64 << 20 // of one command
+	gitOutput = 64 << 20 // output of one command
 	// maxClone bounds the needed part of a repository: one commit.
 	maxClone  = 256 << 20
 	cloneTick = 100 * time.Millisecond
 )
 
-// Reasons why a repository cannot be read.
+// Errors for repositories that cannot be read.
 var (
 	errNoRepository = errors.New("no such repository, or it asks for a login")
 	errNoHost       = errors.New("no such host")
 	errNoConnection = errors.New("no connection to the host")
 )
 
-// saysGit is how git tells these, in LC_ALL=C.
+// saysGit maps git's messages, with LC_ALL=C, to these errors.
 var saysGit = []struct {
 	text string
 	err  error
@@ -57,15 +57,15 @@ var saysGit = []struct {
 	{"Could not read from remote repository", errNoRepository},
 }
 
-// run runs a git command in dir. grows is a directory that may not exceed
-// maxClone while it runs; "" for none.
+// run runs a git command in dir. grows is a directory that must not exceed
+// maxClone meanwhile; "" for none.
 func (g *git) run(ctx context.Context, dir, grows string, input []byte, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	args = append([]string{"-c", "core.hooksPath=/dev/null"}, args...)
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
-	// Asking for a password would hang where nobody is there to answer.
+	// git must not ask for a password, since that would hang without a user.
 	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0",
 		"GIT_SSH_COMMAND=ssh -o BatchMode=yes", "LC_ALL=C")
 	cmd.Stdin = bytes.NewReader(input)
@@ -113,7 +113,8 @@ func (g *git) run(ctx context.Context, dir, grows string, input []byte, args ...
 	return nil, errors.New("git could not do it")
 }
 
-// growsBeyond waits until a directory holds more than limit bytes, or done.
+// growsBeyond waits until a directory has more than limit bytes, or done is
+// closed.
 func growsBeyond(dir string, limit int64, done <-chan struct{}) bool {
 	tick := time.NewTicker(cloneTick)
 	defer tick.Stop()
@@ -138,11 +139,12 @@ func growsBeyond(dir string, limit int64, done <-chan struct{}) bool {
 	}
 }
 
-// boundedBuffer keeps a bounded number of bytes, and notes that there were more.
+// boundedBuffer keeps a bounded number of bytes, and records whether there were
+// more.
 type boundedBuffer struct {
 	bytes.Buffer
 	limit   int
-	full    func() // called when there are more; nil: the rest is dropped
+	full    func() // called when there are more bytes; may be nil
 	dropped bool
 }
 

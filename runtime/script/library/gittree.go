@@ -20,12 +20,12 @@ import (
 	modzip "golang.org/x/mod/zip"
 )
 
-// git gets libraries straight from their repositories: a tag is a version, the
-// path is the address of the repository or of a directory in it, whose tags
-// then begin with the directory: sub/dir/v1.2.0. A repository is cloned once
-// for each run, without a checkout: the files of a library are read from git's
-// objects, where a symbolic link is a link and not its target. Git itself can
-// be told the true address of a repository: url.X.insteadOf.
+// git fetches libraries directly from their repositories. A version is a tag.
+// The path of a library is the address of a repository, or of a directory in
+// it, whose tags then begin with the directory: sub/dir/v1.2.0. A repository is
+// cloned once in each run, without a checkout: files are read from git's
+// objects, where a symbolic link is seen as a link. The user can configure the
+// true address of a repository in git itself: url.X.insteadOf.
 type git struct {
 	scratch *scratch
 	roots   map[string]repository // by the path of a library
@@ -35,14 +35,14 @@ type git struct {
 // gitRef is the name of a fetched version in its clone.
 const gitRef = "refs/ppscript/version"
 
-// A repository is where a library is.
+// A repository is the location of a library.
 type repository struct {
 	root string // host/path
 	sub  string // the library's directory in it, with slashes; "" for its root
 	tags []string
 }
 
-// tag is the tag of a library's version.
+// tag returns the tag of a library's version.
 func (r *repository) tag(version string) string {
 	if r.sub == "" {
 		return version
@@ -54,10 +54,11 @@ func newGit(s *scratch) *git {
 	return &git{scratch: s, roots: map[string]repository{}, clones: map[module.Version]string{}}
 }
 
-// address is where the repository of a path is.
+// address is the URL of the repository for a path.
 func address(path string) string { return "https://" + strings.TrimSuffix(path, "/") }
 
-// places are the repositories that a library can be in, the likeliest first.
+// places lists the repositories that may contain a library, the likeliest
+// first.
 func places(libPath string) []repository {
 	libPath, _, _ = module.SplitPathVersion(libPath)
 	parts := strings.Split(libPath, "/")
@@ -76,7 +77,7 @@ func places(libPath string) []repository {
 		list = append(list, repository{root: strings.Join(parts[:n], "/"), sub: strings.Join(parts[n:], "/")})
 	}
 	if least == 3 && len(list) > 1 {
-		return list[len(list)-1:] // these hosts have no repositories further down
+		return list[len(list)-1:] // on these hosts, paths of repositories have no more parts
 	}
 	return list
 }
@@ -94,7 +95,7 @@ func (g *git) find(ctx context.Context, libPath string) (*repository, error) {
 		out, e := g.run(ctx, scratch, "", nil, "ls-remote", "--tags", "--refs", "--", address(r.root))
 		if e != nil {
 			if err == nil {
-				err = e // of the likeliest place
+				err = e // the error for the likeliest repository
 			}
 			if !errors.Is(e, errNoRepository) {
 				break
@@ -128,8 +129,8 @@ func (g *git) versions(ctx context.Context, libPath string) ([]string, error) {
 	return vs, nil
 }
 
-// clone fetches a version without its history, or finds an earlier clone. Only a
-// tag is a version: a branch of the same name is not asked for.
+// clone fetches a version without its history, or returns an earlier clone. Only
+// a tag is a version: a branch with the same name is not fetched.
 func (g *git) clone(ctx context.Context, v module.Version) (dir string, r *repository, err error) {
 	if r, err = g.find(ctx, v.Path); err != nil {
 		return "", nil, err
@@ -164,7 +165,7 @@ func (g *git) clone(ctx context.Context, v module.Version) (dir string, r *repos
 type entry struct {
 	mode, object string
 	size         int64
-	path         string // below the library's directory
+	path         string // relative to the library's directory
 }
 
 // regular reports that it is a file, not a link or another repository.
@@ -181,7 +182,7 @@ func (g *git) entries(ctx context.Context, dir, sub string) ([]entry, error) {
 		return nil, err
 	}
 	var list []entry
-	others := map[string]bool{} // directories of other libraries
+	others := map[string]bool{} // directories of other libraries in the repository
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		about, name, ok := strings.Cut(line, "\t")
 		f := strings.Fields(about) // mode, type, object, size
@@ -271,8 +272,8 @@ func (g *git) zip(ctx context.Context, v module.Version, w io.Writer) error {
 	return modzip.Create(w, v, files)
 }
 
-// blobs takes the answer of cat-file --batch apart: for each object a line that
-// ends in its size, its bytes, and a line's end.
+// blobs parses the output of cat-file --batch: for each object a line that ends
+// in its size, its bytes, and a line end.
 func blobs(out []byte, list []entry) ([]modzip.File, error) {
 	var files []modzip.File
 	for _, e := range list {
@@ -286,7 +287,8 @@ func blobs(out []byte, list []entry) ([]modzip.File, error) {
 	return files, nil
 }
 
-// A blob is a file of a commit, as zip and Lstat want it.
+// A blob is a file of a commit in the form that package zip needs, with an
+// Lstat.
 type blob struct {
 	entry
 	data []byte

@@ -14,25 +14,25 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Library is the one that the user works in, with the versions of those
-// that it needs. It is used by one goroutine.
+// A Library is the library of the working directory, with the versions of the
+// libraries that it needs. It is used by one goroutine.
 type Library struct {
 	Dir string // its root; "" outside of any library
-	Mod *Mod   // nil outside
+	Mod *Mod   // nil outside of a library
 
 	settings Settings
 	store    *store
 	sum      *sum
-	own      *sum // the user's; nil until it is needed
+	own      *sum // the user's own ppscript.sum; nil until it is needed
 	work     *workspace
-	replaces []replace // of the library or of its workspace; directories are absolute
+	replaces []replace // replacements of the library or its workspace; directories are absolute
 	chosen   *choice
 	vendored *vendorTree // nil: contents do not come from vendor/
 	trees    map[string]*tree
 }
 
-// Open finds the library that dir lies in. Without one, libraries are found by
-// full version only (path@version//file.star).
+// Open finds the library that contains dir. Without one, libraries can be used
+// only with their version (path@version//file.star).
 func Open(dir string, s Settings) (*Library, error) {
 	root, err := findUp(dir, ModName)
 	if err != nil {
@@ -82,7 +82,7 @@ func readMod(dir string) (*Mod, error) {
 func (l *Library) Close() error {
 	err := errors.Join(l.store.close(), l.sum.save())
 	if l.own != nil {
-		// A user without a directory of settings has nothing pinned.
+		// Without a directory for settings, nothing is pinned.
 		if e := l.own.merge(); e != nil && !errors.Is(e, fs.ErrPermission) && !errors.Is(e, fs.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
@@ -90,7 +90,7 @@ func (l *Library) Close() error {
 	return err
 }
 
-// choose settles the versions, once.
+// choose chooses the versions, once.
 func (l *Library) choose(ctx context.Context) (*choice, error) {
 	if l.chosen != nil {
 		return l.chosen, nil
@@ -118,7 +118,7 @@ func (l *Library) choose(ctx context.Context) (*choice, error) {
 	return c, err
 }
 
-// modOf is the ppscript.mod of a version, or of its replacement.
+// modOf returns the ppscript.mod of a version, or of its replacement.
 func (l *Library) modOf(ctx context.Context, v module.Version) (*Mod, error) {
 	if dir := l.local(v); dir != "" {
 		return readMod(dir)
@@ -128,8 +128,8 @@ func (l *Library) modOf(ctx context.Context, v module.Version) (*Mod, error) {
 }
 
 // Resolve finds a file of a library, "path//file.star" or
-// "path@version//file.star". The name that it returns has the version, and is
-// the base of relative loads inside the library.
+// "path@version//file.star". The returned name includes the version, and is the
+// base of relative loads inside the library.
 func (l *Library) Resolve(ctx context.Context, name string) (full string, src []byte, err error) {
 	lib, file, ok := strings.Cut(name, "//")
 	if !ok || file == "" || !fs.ValidPath(file) {
@@ -153,10 +153,10 @@ func (l *Library) Resolve(ctx context.Context, name string) (full string, src []
 	return v.Path + "@" + v.Version + "//" + path.Clean(file), src, err
 }
 
-// Latest is the meaning of path@latest now.
+// Latest is the version that path@latest means now.
 const Latest = "latest"
 
-// locate returns the version of a library and its contents.
+// locate returns the version of a library and its files.
 func (l *Library) locate(ctx context.Context, lib string) (module.Version, *tree, error) {
 	p, version, explicit := strings.Cut(lib, "@")
 	v := module.Version{Path: p, Version: version}
@@ -197,9 +197,11 @@ func (l *Library) locate(ctx context.Context, lib string) (module.Version, *tree
 	return v, t, err
 }
 
-// tree is the contents of a version, checked, wherever they are.
+// tree returns the checked files of a version, from vendor/, a local directory
+// or the cache.
 func (l *Library) tree(ctx context.Context, v module.Version) (*tree, error) {
-	// vendor/ has one version of a library. A script that names another gets that one.
+	// vendor/ has one version of a library. If a script names another version, that
+	// one is fetched.
 	if l.vendored != nil && l.vendored.version(v.Path) == v.Version {
 		return l.vendored.tree(v, l.store, l.sum)
 	}
@@ -214,9 +216,9 @@ func (l *Library) tree(ctx context.Context, v module.Version) (*tree, error) {
 	return l.store.tree(ctx, v, sum)
 }
 
-// sumOf is the file in which a version is pinned: the library's own
-// ppscript.sum for the versions that it needs, the user's for those
-// that the user named beyond that.
+// sumOf returns the file in which a version is pinned: the library's
+// ppscript.sum for versions that it needs, the user's own for others that the
+// user named.
 func (l *Library) sumOf(v module.Version) (*sum, error) {
 	needed := l.chosen != nil && l.chosen.has(v, l.replaced)
 	if l.Dir != "" && (needed || l.sum.has(zipKey(v))) {
@@ -242,7 +244,7 @@ func (l *Library) where() string {
 	return filepath.Join(l.Dir, ModName)
 }
 
-// exists reports that there is a file.
+// exists reports that a file exists.
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil

@@ -15,25 +15,26 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file finds libraries that are directories of the user's: those of a
-// workspace, which are worked on together, and those that replace another.
+// This file finds libraries in local directories of the user: libraries of a
+// workspace, which are edited together, and replacements of other libraries.
 
-// workName is the name of the file that makes a directory a workspace.
+// workName is the name of the file that defines a workspace.
 const workName = "ppscript.work"
 
-// local is the version of a workspace's libraries, which have none yet.
+// local is the version of the libraries of a workspace, which have no version
+// yet.
 const local = "v0.0.0-workspace"
 
 // A workspace is the content of a ppscript.work: the libraries in some
-// directories are used as they are there, in place of any required version.
+// directories are used from there, in place of any required version.
 type workspace struct {
 	dirs     map[string]string // by the path of the library
-	requires []module.Version  // of all of them
+	requires []module.Version  // requirements of all libraries
 	replaces []replace
 }
 
-// openWork reads the ppscript.work at or above dir; nil if there is none, or if
-// it does not name the library that is at root.
+// openWork reads the ppscript.work in dir or above; nil if there is none, or if
+// it does not list the library at root.
 func openWork(dir, root string) (*workspace, error) {
 	at, err := findUp(dir, workName)
 	if at == "" || err != nil {
@@ -87,7 +88,7 @@ func readWork(name string) (*modfile.WorkFile, error) {
 	return f, onlyLines(f.Syntax, text, workLines)
 }
 
-// dir is where a library of the workspace is; "" for others.
+// dir is the directory of a library of the workspace; "" for other libraries.
 func (w *workspace) dir(path string) string {
 	if w == nil {
 		return ""
@@ -95,8 +96,8 @@ func (w *workspace) dir(path string) string {
 	return w.dirs[path]
 }
 
-// absolute makes the directories of replacements absolute: they are relative to
-// the file.
+// absolute makes the directories of replacements absolute; in the file they are
+// relative to root.
 func absolute(list []replace, dir string) []replace {
 	out := slices.Clone(list)
 	for i := range out {
@@ -107,8 +108,9 @@ func absolute(list []replace, dir string) []replace {
 	return out
 }
 
-// replaced is the version that is used in place of a required one: itself, or
-// that of a replace line. One for this very version comes before one for all.
+// replaced returns the replacement of a required version, or the version
+// itself. A replace line for this version has precedence over one for all
+// versions.
 func (l *Library) replaced(v module.Version) module.Version {
 	for _, version := range []string{v.Version, ""} {
 		for _, r := range l.replaces {
@@ -120,8 +122,8 @@ func (l *Library) replaced(v module.Version) module.Version {
 	return v
 }
 
-// local is the directory of the user's that a version is used from; "" if it is
-// one that is fetched.
+// local returns the local directory for a version; "" for a version that is
+// fetched.
 func (l *Library) local(v module.Version) string {
 	if dir := l.work.dir(v.Path); dir != "" {
 		return dir
@@ -133,7 +135,7 @@ func (l *Library) local(v module.Version) string {
 }
 
 // Work makes dir a workspace of the libraries in some directories, or adds them
-// to it. It returns the directories that are in it now.
+// to it. It returns all directories of the workspace.
 func Work(dir string, libraries []string) ([]string, error) {
 	name := filepath.Join(dir, workName)
 	f, err := &modfile.WorkFile{Syntax: &modfile.FileSyntax{Name: name}}, error(nil)
@@ -185,6 +187,6 @@ func (l *Library) Dirs() []string {
 	return list
 }
 
-// Edited reports that a file of a library, LIBRARY@VERSION//FILE, is somebody's work: others do not
-// change.
+// Edited reports that a file of a library, LIBRARY@VERSION//FILE, is in a local directory and may
+// be edited; fetched files do not change.
 func Edited(name string) bool { return strings.Contains(name, "@"+local+"//") }

@@ -19,19 +19,19 @@ import (
 
 // A Mod is the content of a ppscript.mod.
 type Mod struct {
-	Path     string // of the library itself
+	Path     string // path of the library itself
 	Requires []module.Version
-	// Replaces maps a library to its replacement: a version of another one or,
-	// without a version, a directory. It counts in the library that the user
-	// works in only.
+	// Replaces lists replacements of libraries: a version of another library
+	// or, without a version, a directory. Only the replacements of the library
+	// in the working directory count.
 	Replaces []replace
 	file     *modfile.File
 }
 
-// A replace puts New in the place of Old; Old without a version is any.
+// A replace replaces Old by New; Old without a version stands for any version.
 type replace struct{ Old, New module.Version }
 
-// modLines are the words that a ppscript.mod's lines begin with.
+// modLines are the words with which lines of a ppscript.mod may begin.
 var modLines = []string{"module", "require", "replace"}
 
 const modExample = "write it as: module git.example.com/perf/lib, then: require git.example.com/perf/base v1.2.0"
@@ -67,8 +67,8 @@ func replaces(list []*modfile.Replace) []replace {
 	return out
 }
 
-// onlyLines finds a line that begins with none of words: those of go.mod that
-// mean nothing here, which the parser knows.
+// onlyLines returns an error for a line that does not begin with one of words:
+// the parser also accepts lines that only go.mod has.
 func onlyLines(f *modfile.FileSyntax, text []byte, words []string) error {
 	for _, st := range f.Stmt {
 		var tokens []string
@@ -89,7 +89,7 @@ func onlyLines(f *modfile.FileSyntax, text []byte, words []string) error {
 	return nil
 }
 
-// wrongLine is the first of the parser's errors, with its line.
+// wrongLine returns the first error of the parser, with its line.
 func wrongLine(name string, text []byte, err error, words []string, example string) error {
 	var list modfile.ErrorList
 	if !errors.As(err, &list) || len(list) == 0 {
@@ -109,7 +109,7 @@ func wrongLine(name string, text []byte, err error, words []string, example stri
 	return atLine(&modfile.FileSyntax{Name: name}, text, e.Pos, d)
 }
 
-// atLine puts a place in a file and its line on an error.
+// atLine adds a position in a file and its line to an error.
 func atLine(f *modfile.FileSyntax, text []byte, at modfile.Position, err error) error {
 	var d *diag.Error
 	if !errors.As(err, &d) || at.Line < 1 {
@@ -151,8 +151,8 @@ func (m *Mod) setRequires(vs []module.Version) ([]byte, error) {
 	return m.file.Format()
 }
 
-// findUp returns the directory, at or above dir, that holds a file; "" if none
-// does.
+// findUp returns dir, or the nearest directory above it, that contains a file;
+// "" if there is none.
 func findUp(dir, file string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

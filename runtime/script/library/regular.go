@@ -8,19 +8,19 @@ import (
 	"syscall"
 )
 
-// This file reads files that somebody else may have put where they are. Only a
-// regular file is opened: opening a FIFO would wait for ever, and reading a
-// device need not end. The size has a bound.
+// This file reads files that another user may have put there. Only a regular
+// file is opened: opening a FIFO could wait for ever, and reading a device
+// might not end. The size is bounded.
 
 // Bounds on the sizes of files.
 const (
 	maxMod    = 1 << 20  // a ppscript.mod, a ppscript.sum, a list of versions
 	maxScript = 16 << 20 // a script
 	maxZip    = 64 << 20 // a library, packed and unpacked; scripts are small
-	maxFiles  = 10_000   // of a library
+	maxFiles  = 10_000   // files in a library
 )
 
-// errIrregular is the cause for other files than regular ones.
+// errIrregular is the cause of errors for files that are not regular.
 var errIrregular = errors.New("not a regular file")
 
 // openRegular opens a regular file for reading.
@@ -53,7 +53,7 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	return readAll(f, limit)
 }
 
-// readAll reads all of it, at most limit bytes.
+// readAll reads the whole file, at most limit bytes.
 func readAll(r io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(b)) > limit {

@@ -12,9 +12,9 @@ import (
 )
 
 // A scratch is a directory in the cache for files that are being fetched. It is
-// made when it is needed and removed at the end. One that a killed process left
-// goes when the next one is made: its owner held a lock on it, which no dead
-// process holds.
+// made when it is needed and removed at the end. Its owner holds a lock on it.
+// If the owner is killed, the lock is gone, and the next process that makes a
+// scratch removes the directory.
 type scratch struct {
 	cache string
 	dir   string
@@ -23,12 +23,12 @@ type scratch struct {
 
 const (
 	scratchPrefix = "tmp-"
-	// settleTime is how old a directory without a lock is at least before it
-	// is taken for a dead process's: it is made before it is locked.
+	// settleTime is the least age of a directory without a lock to be removed:
+	// a new directory is made before it is locked.
 	settleTime = time.Minute
 )
 
-// path is the directory.
+// path returns the directory, which is made at the first call.
 func (s *scratch) path() (string, error) {
 	if s.dir != "" {
 		return s.dir, nil
@@ -58,8 +58,8 @@ func (s *scratch) close() error {
 	return err
 }
 
-// removeStale removes the directories of processes that were killed. A
-// directory that cannot be removed stays: the next process tries again.
+// removeStale removes the directories of processes that were killed. If that
+// fails, the next process tries again.
 func removeStale(cache string) {
 	entries, _ := os.ReadDir(cache)
 	for _, e := range entries {
@@ -80,7 +80,7 @@ func removeStale(cache string) {
 	}
 }
 
-// removeTree removes a directory of which parts may be read-only.
+// removeTree removes a directory whose content may be read-only.
 func removeTree(dir string) error {
 	_ = filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

@@ -9,13 +9,13 @@ import (
 )
 
 // This file chooses versions: of every library that is needed, directly or
-// not, the highest that anybody names. Nothing newer is ever looked for, so a
-// choice stays the same until somebody changes a ppscript.mod.
+// indirectly, the highest version that is required anywhere. It never searches
+// newer ones, so the choice stays the same until a ppscript.mod changes.
 
-// A choice is the versions of a build, by path, and the module that asked for each.
+// A choice has the chosen versions by path, and the libraries that require each.
 type choice struct {
 	version  map[string]string
-	requests map[module.Version][]module.Version // by whom; the main library is the zero Version
+	requests map[module.Version][]module.Version // by whom; the zero Version is the main library
 }
 
 // choose walks the requirements. reqs returns the requirements of a library version.
@@ -49,7 +49,7 @@ func choose(main []module.Version, reqs func(module.Version) ([]module.Version, 
 	return c, nil
 }
 
-// has reports that a version is needed, itself or as a replacement.
+// has reports that a version is chosen, itself or as a replacement.
 func (c *choice) has(v module.Version, replaced func(module.Version) module.Version) bool {
 	if c.version[v.Path] == v.Version {
 		return true
@@ -62,7 +62,7 @@ func (c *choice) has(v module.Version, replaced func(module.Version) module.Vers
 	return false
 }
 
-// list is the chosen versions, sorted by path.
+// list returns the chosen versions, sorted by path.
 func (c *choice) list() []module.Version {
 	var vs []module.Version
 	for p, v := range c.version {
@@ -72,8 +72,8 @@ func (c *choice) list() []module.Version {
 	return vs
 }
 
-// find returns the chosen library that a path lies in: the longest that is a
-// prefix of it.
+// find returns the chosen library that contains a path: the one with the
+// longest prefix of it.
 func (c *choice) find(path string) (module.Version, bool) {
 	var best module.Version
 	for p, v := range c.version {
@@ -84,7 +84,8 @@ func (c *choice) find(path string) (module.Version, bool) {
 	return best, best.Path != ""
 }
 
-// why returns a chain of libraries from the main one to a chosen version.
+// why returns a chain of requirements from the main library to a chosen
+// version.
 func (c *choice) why(v module.Version) []module.Version {
 	var chain []module.Version
 	seen := map[module.Version]bool{}

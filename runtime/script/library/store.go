@@ -34,8 +34,8 @@ func newStore(s Settings) (*store, error) {
 
 func (st *store) close() error { return st.scratch.close() }
 
-// mod returns the ppscript.mod of a version. It calls itself by the same path,
-// unless it stands in another library's place.
+// mod returns the ppscript.mod of a version. The path in it must be the
+// library's path, unless the library is a replacement.
 func (st *store) mod(ctx context.Context, v module.Version, sum *sum, replacing bool) (*Mod, error) {
 	m := st.mods[v]
 	if m == nil {
@@ -87,14 +87,14 @@ func (st *store) readMod(ctx context.Context, v module.Version, sum *sum) (*Mod,
 		}
 	}
 	if !kept {
-		// Bytes that are no ppscript.mod, or not the pinned one, do not come
-		// into the cache.
+		// Only a valid ppscript.mod with the pinned hash is stored in the
+		// cache.
 		err = write(name, text)
 	}
 	return m, err
 }
 
-// tree returns the contents of a version, from its read-only directory.
+// tree returns the files of a version, from its read-only directory.
 func (st *store) tree(ctx context.Context, v module.Version, sum *sum) (*tree, error) {
 	if t := st.trees[v]; t != nil {
 		return t, nil
@@ -137,13 +137,13 @@ func (st *store) tree(ctx context.Context, v module.Version, sum *sum) (*tree, e
 
 const removeHint = "remove the copy, it is made anew: chmod -R u+w %[1]s; rm -r %[1]s"
 
-// place is the directory of a version.
+// place returns the directory for a version.
 func (st *store) place(v module.Version) (string, error) {
 	escaped, err := module.EscapePath(v.Path)
 	return filepath.Join(st.settings.Cache, filepath.FromSlash(escaped)+"@"+v.Version), err
 }
 
-// checkZip compares the archive that came with the pinned hash, before it is unpacked.
+// checkZip compares a fetched archive with the pinned hash, before it is unpacked.
 func (st *store) checkZip(v module.Version, zipName string, sum *sum) error {
 	if !st.pinned(v.Path) {
 		return nil
@@ -160,8 +160,8 @@ func (st *store) checkZip(v module.Version, zipName string, sum *sum) error {
 	return sum.check(zipKey(v), hash)
 }
 
-// checkTree compares the directory that runs with the pinned hash. A version
-// that is not pinned yet is compared with its archive, if that is there.
+// checkTree compares the files that will run with the pinned hash. A version
+// that is not pinned yet is compared with its archive, if that exists.
 func (st *store) checkTree(v module.Version, t *tree, zipName string, sum *sum) error {
 	if !st.pinned(v.Path) {
 		return nil
@@ -181,9 +181,10 @@ func (st *store) checkTree(v module.Version, t *tree, zipName string, sum *sum) 
 	return sum.check(zipKey(v), t.hash)
 }
 
-// unpack makes the directory of a version from its archive.
+// unpack unpacks the archive of a version into its directory.
 func (st *store) unpack(v module.Version, zipName, dir string) error {
-	// Unpacked beside its place and renamed, so that a directory in its place is whole.
+	// It is unpacked in the scratch directory and renamed, so that the directory of a
+	// version is always complete.
 	scratch, err := st.scratch.path()
 	if err != nil {
 		return err
@@ -207,8 +208,8 @@ func (st *store) unpack(v module.Version, zipName, dir string) error {
 	return readOnly(dir)
 }
 
-// smallEnough checks the unpacked size that an archive declares; Unzip holds it
-// to that.
+// smallEnough checks the unpacked size that an archive declares; Unzip enforces
+// the declared size.
 func smallEnough(zipName string) error {
 	z, err := zip.OpenReader(zipName)
 	if err != nil {

@@ -25,10 +25,10 @@ type sum struct {
 	path    string
 	lines   map[string]string // "path version" or "path version/ppscript.mod" to hash
 	changed bool
-	// fixed makes a version without a line an error: a line that was lost,
-	// or taken away, is not made anew from the files of now.
+	// fixed says that a version without a line is an error, so that a line that
+	// was lost or removed is not added again from the present files.
 	fixed bool
-	// note is told of lines that are added; nil for nobody.
+	// note is called with a message for each added line; may be nil.
 	note func(line string)
 }
 
@@ -64,7 +64,7 @@ func readSum(path string) (*sum, error) {
 	return s, sc.Err()
 }
 
-// format is the file's text, sorted.
+// format returns the file's text, with sorted lines.
 func (s *sum) format() []byte {
 	var lines []string
 	for k, h := range s.lines {
@@ -80,7 +80,8 @@ func (s *sum) has(key string) bool {
 	return ok
 }
 
-// check compares a hash with the pinned one, or pins it.
+// check compares a hash with the pinned one. If there is none, it pins the hash
+// unless fixed is set.
 func (s *sum) check(key, hash string) error {
 	have, ok := s.lines[key]
 	switch {
@@ -101,7 +102,7 @@ func (s *sum) check(key, hash string) error {
 	return nil
 }
 
-// save writes lines that were added.
+// save writes the file if lines were added.
 func (s *sum) save() error {
 	if !s.changed {
 		return nil
@@ -110,8 +111,8 @@ func (s *sum) save() error {
 	return write(s.path, s.format())
 }
 
-// merge is save for a file that all runs of a user share: the lines of others
-// stay.
+// merge is like save, for a file that all runs of a user share: lines added by
+// other runs are kept.
 func (s *sum) merge() error {
 	if !s.changed {
 		return nil
@@ -124,7 +125,7 @@ func (s *sum) merge() error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // with the lock
+	defer lock.Close() // also releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (s *sum) merge() error {
 func modKey(v module.Version) string { return v.Path + " " + v.Version + "/" + ModName }
 func zipKey(v module.Version) string { return v.Path + " " + v.Version }
 
-// hashMod is the hash of the text of a ppscript.mod.
+// hashMod returns the hash of the text of a ppscript.mod.
 func hashMod(text []byte) (string, error) {
 	return dirhash.Hash1([]string{ModName}, func(string) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(text)), nil

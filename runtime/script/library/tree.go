@@ -18,22 +18,22 @@ import (
 )
 
 // This file reads the files of a library. All files of a fetched library are
-// read once and hashed, and the scripts among them kept: the scripts run as
-// they were hashed, even if somebody writes to the directory in between. The
-// tempting alternative, to hash the archive and to run the files beside it,
+// read once and hashed, and the scripts are kept in memory. So the scripts that
+// run are the hashed bytes, even if the directory is changed meanwhile. The
+// tempting alternative, to hash the archive and to run the unpacked files,
 // would not notice an edited file.
 
-// A tree is the contents of a library. A local one, which its user edits, is
-// read when it is asked for a file and has no hash.
+// A tree has the files of a library. A local library, which the user edits, has
+// no hash, and its files are read when they are needed.
 type tree struct {
 	dir     string
 	local   bool
-	scripts map[string][]byte // the hashed ones, by path with slashes
+	scripts map[string][]byte // hashed scripts, by path with slashes
 	hash    string
 }
 
-// readTree reads the directory of a library; prefix is path@version. Other
-// libraries below it are none of its files: skip says which directories those are.
+// readTree reads the directory of a library; prefix is path@version. skip reports
+// directories of other libraries below it, which are left out.
 func readTree(dir, prefix string, skip func(rel string) bool) (*tree, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -83,7 +83,7 @@ func readTree(dir, prefix string, skip func(rel string) bool) (*tree, error) {
 	return t, nil
 }
 
-// read returns a script; shown is the user's name for it.
+// read returns the text of a script; shown is its name in messages.
 func (t *tree) read(name, shown string) ([]byte, error) {
 	if t.local {
 		b, err := readRegular(filepath.Join(t.dir, filepath.FromSlash(name)), maxScript)
@@ -100,7 +100,8 @@ func (t *tree) read(name, shown string) ([]byte, error) {
 	return nil, t.missing(name, shown)
 }
 
-// missing says that there is no such script, and which there are.
+// missing is the error for a script that does not exist; it lists the existing
+// ones.
 func (t *tree) missing(name, shown string) error {
 	all := t.list()
 	var beside []string // in the same directory
@@ -128,7 +129,7 @@ func (t *tree) missing(name, shown string) error {
 	return e.WithHint("the library has: %s", strings.Join(all, " "))
 }
 
-// list is the scripts, without tests.
+// list returns the scripts, without tests.
 func (t *tree) list() []string {
 	var names []string
 	if t.local {
@@ -143,9 +144,9 @@ func (t *tree) list() []string {
 	return names
 }
 
-// localScripts lists the .star files below a directory, without those of
-// vendor/, hidden directories and other libraries. Unreadable directories are
-// left out: the list is for hints and for tidy.
+// localScripts lists the .star files below a directory, except in vendor/,
+// hidden directories and other libraries. Unreadable directories are left out,
+// since the list is for hints and for tidy.
 func localScripts(dir string) []string {
 	var names []string
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -165,7 +166,7 @@ func localScripts(dir string) []string {
 	return names
 }
 
-// isRoot reports that a directory is a library.
+// isRoot reports that a directory is the root of a library.
 func isRoot(dir string) bool {
 	st, err := os.Stat(filepath.Join(dir, ModName))
 	return err == nil && st.Mode().IsRegular()

@@ -16,22 +16,22 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file keeps vendor/: copies of all libraries that one needs, in the
-// versions that vendor/modules.txt lists, which are used in place of the cache.
-// They are checked against ppscript.sum as those in the cache are.
+// This file manages vendor/: copies of all libraries that a library needs,
+// which are used instead of the cache. vendor/modules.txt lists their versions.
+// They are checked against ppscript.sum like libraries in the cache.
 
 // vendorTree is a vendor/ directory.
 type vendorTree struct {
 	root  string
 	list  []module.Version
-	local map[module.Version]bool // copies of directories, by replace
+	local map[module.Version]bool // versions that are copies of a local directory
 	trees map[module.Version]*tree
 }
 
-// localMark follows the version of a copy of a directory in modules.txt.
+// localMark marks such a copy in modules.txt, after its version.
 const localMark = " => ."
 
-// vendorKey ends the line of such a copy in ppscript.sum.
+// vendorKey is the suffix of such a copy's key in ppscript.sum.
 const vendorKey = "=>vendor"
 
 func newVendored(dir string) *vendorTree {
@@ -71,7 +71,7 @@ func openVendor(dir string) (*vendorTree, error) {
 	return vd, nil
 }
 
-// version is the one that vendor/ has of a library; "" for none.
+// version is the version of a library in vendor/; "" if it is not there.
 func (vd *vendorTree) version(path string) string {
 	for _, v := range vd.list {
 		if v.Path == path {
@@ -81,7 +81,8 @@ func (vd *vendorTree) version(path string) string {
 	return ""
 }
 
-// choice is the set of versions in vendor/, if the library requires just these.
+// choice returns the versions in vendor/, if they are exactly the ones that the
+// library requires.
 func (vd *vendorTree) choice(m *Mod) (*choice, error) {
 	c := &choice{version: map[string]string{}, requests: map[module.Version][]module.Version{}}
 	for _, v := range vd.list {
@@ -104,7 +105,7 @@ func orNone(v string) string {
 	return v
 }
 
-// tree is the contents of a version in vendor/, checked.
+// tree returns the checked files of a version in vendor/.
 func (vd *vendorTree) tree(v module.Version, st *store, sum *sum) (*tree, error) {
 	if t := vd.trees[v]; t != nil {
 		return t, nil
@@ -134,8 +135,8 @@ func (vd *vendorTree) tree(v module.Version, st *store, sum *sum) (*tree, error)
 	return t, nil
 }
 
-// key is the line of ppscript.sum. A copy of a directory differs from
-// the published version, and has a line of its own.
+// key is the key of a version in ppscript.sum. A copy of a directory differs
+// from the published version, and has a key of its own.
 func (vd *vendorTree) key(v module.Version) string {
 	if vd.local[v] {
 		return zipKey(v) + vendorKey
@@ -143,14 +144,15 @@ func (vd *vendorTree) key(v module.Version) string {
 	return zipKey(v)
 }
 
-// others says which directories below a library's belong to other libraries.
+// others returns the function that reports directories of other libraries below
+// a library.
 func (vd *vendorTree) others(path string) func(rel string) bool {
 	return func(rel string) bool {
 		return slices.ContainsFunc(vd.list, func(v module.Version) bool { return v.Path == path+"/"+rel })
 	}
 }
 
-// Vendor copies everything needed into vendor/.
+// Vendor copies all needed libraries into vendor/.
 func (l *Library) Vendor(ctx context.Context) ([]module.Version, error) {
 	if l.work != nil {
 		return nil, diag.Errorf(diag.Usage, "mod vendor", "",
@@ -185,7 +187,7 @@ func (l *Library) Vendor(ctx context.Context) ([]module.Version, error) {
 		line := v.Path + " " + v.Version
 		if vd.local[v] {
 			line += localMark
-			delete(l.sum.lines, vd.key(v)) // it is copied again since it changed
+			delete(l.sum.lines, vd.key(v)) // the directory may have changed since the last copy
 		}
 		list.WriteString(line + "\n")
 	}
@@ -197,8 +199,8 @@ func (l *Library) Vendor(ctx context.Context) ([]module.Version, error) {
 	return vd.list, write(filepath.Join(l.Dir, vendorList), []byte(list.String()))
 }
 
-// copyTree copies the regular files of a directory; of a directory of the user's
-// neither git's nor those of other libraries in it.
+// copyTree copies the regular files of a directory. From a local directory,
+// git's files and other libraries are left out.
 func copyTree(to, from string, local bool) error {
 	return filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {

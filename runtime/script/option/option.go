@@ -14,12 +14,12 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// An Type says how the text of an option becomes a value.
+// A Type says how the text of an option is converted to a value.
 type Type string
 
 const (
 	String   Type = "string"
-	Int      Type = "int" // Times: 1ms is a number of ns
+	Int      Type = "int" // with Times, 1ms is a number of ns
 	Float    Type = "float"
 	Flag     Type = "flag"     // no argument; False unless given
 	Duration Type = "duration" // 10ms; Bare is the unit of 10
@@ -28,20 +28,21 @@ const (
 	Events   Type = "events"   // event strings of perf-prof's syntax; always a list
 )
 
-// An Option is one declared option of a script, as data: cmd/ppscript makes
-// flags and --help of it, and gives the texts back to OptionSet.Values.
+// An Option is one declared option of a script. cmd/ppscript makes a flag and
+// the text of --help from it, and passes the texts to Set.Values.
 type Option struct {
-	Name    string // the attribute of o; the command line takes - for _ too
+	Name    string // attribute of o; on the command line, - stands for _
 	Short   string // one letter, or ""
 	Type    Type
 	Choices []string
-	// List is set if the value is a list: the option may be repeated, and
-	// each text splits at commas (events do not split: commas are theirs).
+	// List is set if the value is a list: the option may be repeated, and each
+	// text is split at commas, except texts of events, which contain commas.
 	List bool
 	// Positional is set for the arguments after the options.
 	Positional bool
 	Required   bool
-	// Default is the value when the option is not given: None for absent.
+	// Default is the value if the option is not given; None if there is no
+	// default.
 	Default starlark.Value
 	Number
 	Metavar string // what --help shows for the value
@@ -49,37 +50,38 @@ type Option struct {
 	Help string
 }
 
-// A Text says which texts an option has beside what it is given.
+// A Text has rules for the text of an option.
 type Text struct {
-	// Alone is the text of an option that is given without a value, as
-	// --detail for --detail=LIST; empty: it needs one.
+	// Alone is the text if the option is given without a value, as --detail for
+	// --detail=LIST; if empty, a value is required.
 	Alone string
-	// Recorded is the text of an option that is not given, where events come from
-	// a recording; empty: none.
+	// Recorded is the text if the option is not given and events come from a
+	// recording; if empty, there is none.
 	Recorded string
-	// Along is the name of another option: Default counts only where that one is given; empty: always.
+	// Along is the name of another option: Default is used only if that option is given. If empty,
+	// Default is always used.
 	Along string
-	// Words are the usual texts of a string; others are values as well.
+	// Words are the usual values of a string; other texts are allowed too.
 	Words []string
 	// Suffix says that a comma and more text may follow one of Choices:
 	// dwarf,8192.
 	Suffix bool
 }
 
-// A Number says how the text of a number is read, and how large it may be.
+// A Number has rules for the text of a number, and its bounds.
 type Number struct {
-	// Bare is the unit of a duration without one, in ns: 1 for --than, 1e6
-	// where perf-prof counts in ms.
+	// Bare is the unit, in ns, of a duration that is given without a unit: 1
+	// for --than, 1e6 if perf-prof has ms.
 	Bare     int64
-	Times    bool   // ints: a length of time is its number of ns
-	Min, Max *int64 // of ints, and of durations and sizes in base units
+	Times    bool   // for Int: a duration is accepted, as its number of ns
+	Min, Max *int64 // bounds of an Int, or of a Duration or Size in base units
 }
 
 // Flag is the option's name on the command line.
 func (o *Option) Flag() string { return strings.ReplaceAll(o.Name, "_", "-") }
 
-// Takes reports that a word behind an option which needs no value is its value
-// all the same: --user-callchain dwarf. Other words begin what comes next.
+// Takes reports that the word after an option whose value may be left out is
+// its value: --user-callchain dwarf. Any other word is the next argument.
 func (o *Option) Takes(word string) bool {
 	if o.Alone == "" {
 		return false
@@ -88,8 +90,8 @@ func (o *Option) Takes(word string) bool {
 	return slices.Contains(o.Words, first) || slices.Contains(o.Choices, first) && (o.Suffix || !more)
 }
 
-// Requirement is the text behind the option's help that says when a script does not run without it;
-// "" if it always does.
+// Requirement is the text after the option's help that says when the option is required; "" if it
+// is optional.
 func (o *Option) Requirement() string {
 	switch {
 	case o.Required && o.Recorded != "":
@@ -100,7 +102,8 @@ func (o *Option) Requirement() string {
 	return ""
 }
 
-// Label is what messages call the option: --than, or the name of arguments.
+// Label is the name of the option in messages: --than, or the name of a
+// positional argument.
 func (o *Option) Label() string {
 	if o.Positional {
 		return cmp.Or(o.Metavar, o.Name)
@@ -108,7 +111,7 @@ func (o *Option) Label() string {
 	return "--" + o.Flag()
 }
 
-// sort is what messages call it, in front of its label.
+// sort is the word before the label in messages: option or argument.
 func (o *Option) sort() string {
 	if o.Positional {
 		return "argument"
@@ -116,7 +119,7 @@ func (o *Option) sort() string {
 	return "option"
 }
 
-// Placeholder is what --help shows for the value; "" for flags.
+// Placeholder is the text in place of the value in --help; "" for flags.
 func (o *Option) Placeholder() string {
 	switch {
 	case o.Metavar != "":
@@ -146,7 +149,7 @@ func bareName(ns int64) string {
 	return "ns"
 }
 
-// DefaultText is the default as --help shows it; "" if there is none.
+// DefaultText is the default in --help; "" if there is none.
 func (o *Option) DefaultText() string {
 	switch v := o.Default.(type) {
 	case nil, starlark.NoneType:
@@ -171,8 +174,8 @@ func (o *Option) DefaultText() string {
 	return o.Default.String()
 }
 
-// Parse reads the text of one option value; for lists, of one occurrence.
-// Errors are *diag.Error of class Usage.
+// Parse converts the text of an option to its value; for a list, the text of
+// one occurrence. Errors are *diag.Error of class Usage.
 func (o *Option) Parse(text string) (starlark.Value, error) {
 	if !o.List {
 		return o.one(text)
@@ -289,8 +292,8 @@ func (o *Option) hint() string {
 	return fmt.Sprintf("write for example --%s %s", o.Flag(), example)
 }
 
-// Convert checks a value that the script itself gives, such as a default:
-// of the option's type, or a text in the option's syntax.
+// Convert checks a value from the script itself, such as a default: it must
+// have the option's type, or be a text in the option's syntax.
 func (o *Option) Convert(v starlark.Value) (starlark.Value, error) {
 	if v == starlark.None {
 		return v, nil

@@ -10,14 +10,14 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// An Set is what options(...) declares.
+// A Set is the options that options(...) declares.
 type Set struct {
 	Options []Option
-	// Shared is how many of them, at the front, came from other sets: the options of all
-	// scripts of a kind.
+	// Shared is the number of options at the front that came from other sets: the
+	// options that all scripts of a kind have.
 	Shared int
-	// WholeCPUs says that the script is about CPUs: what these do for some tasks
-	// only would not be true of them.
+	// WholeCPUs says that the results of the script are about whole CPUs, so
+	// that it cannot be run for some tasks only.
 	WholeCPUs bool
 }
 
@@ -30,13 +30,15 @@ func (s *Set) Truth() starlark.Bool  { return len(s.Options) > 0 }
 func (s *Set) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable: options") }
 func (s *Set) AttrNames() []string   { return nil }
 
-// Attr explains the usual mistake: values are in what main gets.
+// Attr returns an error that explains the usual mistake: values are in the
+// argument of main.
 func (s *Set) Attr(name string) (starlark.Value, error) {
 	return nil, diag.Errorf(diag.Run, "options", name, "a declaration has no values").
 		WithHint("take the value from main's parameter: def main(o): ... o.%s", name)
 }
 
-// Find returns the option with the name, in either spelling, or short letter.
+// Find returns the option with a name, in either spelling, or with a short
+// letter.
 func (s *Set) Find(name string) (*Option, bool) {
 	if s == nil {
 		return nil, false
@@ -50,8 +52,8 @@ func (s *Set) Find(name string) (*Option, bool) {
 	return nil, false
 }
 
-// Join writes --name WORD as --name=WORD where a word behind an option that needs
-// no value is its value all the same. No command may be among the words.
+// Join rewrites --name WORD to --name=WORD if the option's value may be left out
+// and WORD is its value (see Takes). The words must not contain a command.
 func (s *Set) Join(words []string) []string {
 	var joined []string
 	for i := 0; i < len(words); i++ {
@@ -67,9 +69,9 @@ func (s *Set) Join(words []string) []string {
 	return joined
 }
 
-// Values makes what main receives. given holds the texts of each option that
-// was on the command line, by name, in order; args the positional arguments.
-// A nil set accepts nothing. Errors are *diag.Error of class Usage.
+// Values makes the argument of main. given has the texts of each option on the
+// command line, by name, in order; args has the positional arguments. A nil Set
+// accepts nothing. Errors are *diag.Error of class Usage.
 func (s *Set) Values(given map[string][]string, args []string) (*Values, error) {
 	vals := &Values{values: starlark.StringDict{}, onCommandLine: map[string]bool{}}
 	if s != nil {
@@ -109,7 +111,8 @@ func (s *Set) Values(given map[string][]string, args []string) (*Values, error) 
 	return vals, nil
 }
 
-// OfRecording adds to given what options are that are not in it, where events come from a recording.
+// OfRecording adds the texts Recorded of options that are not in given, for events from a
+// recording.
 func (s *Set) OfRecording(given map[string][]string) {
 	if s == nil {
 		return
@@ -121,12 +124,13 @@ func (s *Set) OfRecording(given map[string][]string) {
 	}
 }
 
-// Starts reports that the default of an option counts beside the options that are given.
+// Starts reports that the default of an option is used together with the given options,
+// see Along.
 func (o *Option) Starts(given map[string][]string) bool {
 	return o.Along == "" || len(given[o.Along]) > 0
 }
 
-// start is the value of an option that is not given.
+// start returns the value of an option that is not given.
 func (o *Option) start() starlark.Value {
 	switch {
 	case o.Default != nil && o.Default != starlark.None:
@@ -189,7 +193,7 @@ func (s *Set) positional(vals *Values, args []string) error {
 	return nil
 }
 
-// Values is the o of main(o).
+// Values is the argument o of main(o).
 type Values struct {
 	values        starlark.StringDict
 	onCommandLine map[string]bool
@@ -215,7 +219,7 @@ func (v *Values) set(o *Option, texts []string) error {
 	case o.List:
 		v.values[o.Name] = vals
 	case len(vals) > 0:
-		v.values[o.Name] = vals[len(vals)-1] // the last one counts, as everywhere
+		v.values[o.Name] = vals[len(vals)-1] // the last one counts, as is usual
 	}
 	return nil
 }
@@ -244,7 +248,8 @@ func (v *Values) Attr(name string) (starlark.Value, error) {
 		WithHint("declare it: opts = options(%s = opt.string(...))", name)
 }
 
-// Usage is how a line of help shows the arguments of a script: " FILE [PID...]".
+// Usage shows the positional arguments of a script for a usage line: " FILE
+// [PID...]".
 func (s *Set) Usage() string {
 	if s == nil {
 		return ""

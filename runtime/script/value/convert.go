@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// ToStarlark makes the Starlark value of v. Lists become tuples, nothing
+// ToStarlark converts v to a Starlark value. Lists become tuples, nothing
 // becomes None. Small numbers and booleans do not allocate.
 func ToStarlark(v event.Value) starlark.Value {
 	switch v.Kind {
@@ -40,9 +40,9 @@ func ToStarlark(v event.Value) starlark.Value {
 
 const maxNesting = 100
 
-// FromStarlark makes the event.Value of v: numbers that fit in 64 bits, text,
-// quantities, None, and tuples or lists of these. A Size becomes its number
-// of bytes.
+// FromStarlark converts v to an event.Value: numbers that fit in 64 bits,
+// texts, quantities, None, and tuples or lists of these. A Size becomes its
+// number of bytes.
 func FromStarlark(v starlark.Value) (event.Value, error) { return fromStarlark(v, 0) }
 
 func fromStarlark(v starlark.Value, depth int) (event.Value, error) {
@@ -90,8 +90,8 @@ func fromStarlark(v starlark.Value, depth int) (event.Value, error) {
 	return event.Value{}, fmt.Errorf("%s is not a number, text or list of these", v.Type())
 }
 
-// UnitOf reads a unit that a script gave: one of the constants (us, MiB) or a
-// unit's symbol as text.
+// UnitOf converts a script's value to a unit: one of the constants (us, MiB),
+// or the symbol of a unit as text.
 func UnitOf(v starlark.Value) (unit.Unit, error) {
 	switch v := v.(type) {
 	case starlark.String:

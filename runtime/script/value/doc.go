@@ -1,6 +1,6 @@
-// Package value has the quantities that scripts compute with, a Duration, a
-// Time and a Size, and converts the runtime's values to Starlark's and back.
+// Package value has the quantities of scripts, Duration, Time and Size, and
+// converts the runtime's values to Starlark's and back.
 //
-// builtins, runtime/script/option and runtime/script/frontend use it. It does not print more
-// than a value's own text; package unit knows how quantities are written.
+// builtins, runtime/script/option and runtime/script/frontend use it. It prints only single
+// values; package unit has the formats of quantities.
 package value

@@ -9,9 +9,9 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A Duration is a length of time in nanoseconds, as scripts see it: it adds,
-// scales and compares with its own kind, and refuses bare numbers, so that
-// 10 is never mistaken for 10 ms.
+// A Duration is a duration in nanoseconds as a Starlark value. It can be added
+// to and compared with other Durations, and scaled by numbers. Adding or
+// comparing a plain number is an error, so that 10 is never taken for 10 ms.
 type Duration int64
 
 var (
@@ -31,7 +31,7 @@ func (d Duration) Cmp(y starlark.Value, _ int) (int, error) {
 	return cmp.Compare(d, y.(Duration)), nil
 }
 
-// Attr gives the number in a unit: ns as an int, the rest as floats.
+// Attr returns the number in a unit: ns as an int, others as floats.
 func (d Duration) Attr(name string) (starlark.Value, error) {
 	if name == "ns" {
 		return starlark.MakeInt64(int64(d)), nil
@@ -59,7 +59,7 @@ func (d Duration) Binary(op syntax.Token, y starlark.Value, side starlark.Side) 
 		n, plain, err := same(op, int64(d), int64(y))
 		return result(Duration(n), plain, err)
 	case Time:
-		return nil, nil // Time knows
+		return nil, nil // Time implements it
 	}
 	n, ok, err := scale(op, int64(d), y, side)
 	if !ok || err != nil {
@@ -79,7 +79,7 @@ func (d Duration) Unary(op syntax.Token) (starlark.Value, error) {
 	return nil, nil
 }
 
-// result picks the typed value that same computed, or the plain one.
+// result returns the quantity that same computed, or the plain number.
 func result(count starlark.Value, plain starlark.Value, err error) (starlark.Value, error) {
 	switch {
 	case err == errNoOp:

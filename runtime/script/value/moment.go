@@ -10,8 +10,8 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A Time is a moment on the event clock, in nanoseconds since its zero. Two
-// of them subtract to a Duration; they do not add.
+// A Time is a moment on the clock of events, in nanoseconds, as a Starlark
+// value. The difference of two Times is a Duration; Times cannot be added.
 type Time int64
 
 var (
@@ -20,7 +20,7 @@ var (
 	_ starlark.TotallyOrdered = Time(0)
 )
 
-// String is the time in seconds, as perf prints it.
+// String is the time in seconds, in the form of perf.
 func (t Time) String() string {
 	sign, n := "", uint64(t)
 	if t < 0 {
@@ -34,14 +34,14 @@ func (t Time) Freeze()               {}
 func (t Time) Truth() starlark.Bool  { return t != 0 }
 func (t Time) Hash() (uint32, error) { return hashInt(int64(t)), nil }
 
-// Event is t as the runtime's own type.
+// Event returns t as the runtime's type.
 func (t Time) Event() event.Time { return event.Time(t) }
 
 func (t Time) Cmp(y starlark.Value, _ int) (int, error) {
 	return cmp.Compare(t, y.(Time)), nil
 }
 
-// Attr gives the number in a unit: ns as an int, the rest as floats.
+// Attr returns the number in a unit: ns as an int, others as floats.
 func (t Time) Attr(name string) (starlark.Value, error) {
 	if name == "ns" {
 		return starlark.MakeInt64(int64(t)), nil

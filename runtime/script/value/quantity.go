@@ -9,10 +9,9 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file holds the arithmetic that Duration, Time and Size share. All
-// three are int64 counts of a base unit, and an overflow is an error: a plain
-// Starlark int would silently become a big integer instead, and lose its unit
-// and its speed.
+// This file has the arithmetic of Duration, Time and Size. All three are int64
+// numbers of a base unit, and an overflow is an error. A Starlark int would
+// silently become a big integer instead, without a unit and slow.
 
 var (
 	errOverflow = errors.New("result does not fit in 64 bits")
@@ -74,7 +73,8 @@ func floorMod(a, b int64) (int64, error) {
 	return m, nil
 }
 
-// RoundFloat is the nearest integer, away from 0 in the middle, if it has one of 64 bits.
+// RoundFloat is the nearest integer, with halves rounded away from 0; ok is false if it
+// does not fit in 64 bits.
 func RoundFloat(f float64) (int64, error) {
 	f = math.Round(f)
 	// The bounds are exact: 2^63 is a float64, 2^63-1 is not.
@@ -84,8 +84,8 @@ func RoundFloat(f float64) (int64, error) {
 	return int64(f), nil
 }
 
-// scale computes n op y for the operators that keep the unit: times, divided
-// by and floor-divided by a plain number. ok is false for anything else.
+// scale computes n op y for the operators that keep the unit: * / // by a plain
+// number. ok is false for other operators.
 func scale(op syntax.Token, n int64, y starlark.Value, side starlark.Side) (r int64, ok bool, err error) {
 	if side == starlark.Right && op != syntax.STAR {
 		return 0, false, nil
@@ -155,8 +155,8 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
-// same computes a op b of two counts of the same unit. The result of + - % is
-// such a count, that of / and // a plain number.
+// same computes a op b of two numbers with the same unit. The result of + - %
+// has the unit, the result of / and // is a plain number.
 func same(op syntax.Token, a, b int64) (count int64, plain starlark.Value, err error) {
 	switch op {
 	case syntax.PLUS:
@@ -182,7 +182,7 @@ func same(op syntax.Token, a, b int64) (count int64, plain starlark.Value, err e
 	return count, plain, err
 }
 
-// errNoOp says that the operator means nothing here; Starlark then reports it
+// errNoOp says that the operator is not supported; Starlark then reports it
 // with both types.
 var errNoOp = errors.New("no such operator")
 
@@ -191,7 +191,7 @@ func hashInt(n int64) uint32 {
 	return uint32(h >> 32)
 }
 
-// BigUint is v as a Starlark int; above 2^31 these allocate.
+// BigUint returns v as a Starlark int; above 2^31 it allocates.
 func BigUint(v uint64) starlark.Int {
 	if v <= math.MaxInt64 {
 		return starlark.MakeInt64(int64(v))

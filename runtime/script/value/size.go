@@ -9,8 +9,8 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// A Size is a number of bytes, as scripts see it; like Duration it mixes with
-// its own kind and with plain factors only.
+// A Size is a number of bytes as a Starlark value. Like a Duration, it can be
+// added to and compared with Sizes only, and scaled by plain numbers.
 type Size int64
 
 var (

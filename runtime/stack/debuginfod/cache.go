@@ -10,16 +10,17 @@ import (
 	"time"
 )
 
-// This file is the cache on disk, DIR/ID/KIND: what was used last has the newest time of
-// modification. Several runs share it; a file that another run removes is fetched again. A file
-// KIND.missing says that no server had one.
+// This file implements the cache on disk, DIR/ID/KIND. The modification time of a file is the
+// time of its last use. Several runs share the cache; a file that another run removes is
+// fetched again. A file KIND.missing says that no server had the file.
 
 const (
 	newPrefix     = "new-"
 	missingSuffix = ".missing"
-	// missingTime is how long it is believed that no server has a file.
+	// missingTime is the time after which servers are asked again for a file
+	// that none had.
 	missingTime = 10 * time.Minute
-	// staleTime is after how long a file that another run did not finish is removed.
+	// staleTime is the age at which an unfinished file of another run is removed.
 	staleTime = time.Hour
 )
 
@@ -31,19 +32,20 @@ type cache struct {
 
 func (c *cache) place(w want) string { return filepath.Join(c.dir, w.id, string(w.kind)) }
 
-// find looks for a file; missing says that no server had it a short while ago.
+// find finds a file in the cache; missing says that no server had it within
+// missingTime.
 func (c *cache) find(w want) (path string, missing bool) {
 	path = c.place(w)
 	if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() {
 		now := time.Now()
-		_ = os.Chtimes(path, now, now) // it may be another user's directory
+		_ = os.Chtimes(path, now, now) // an error is ignored: it may be another user's directory
 		return path, false
 	}
 	st, err := os.Lstat(path + missingSuffix)
 	return "", err == nil && time.Since(st.ModTime()) < missingTime
 }
 
-// missing notes that no server has a file.
+// missing records that no server has a file.
 func (c *cache) missing(w want) {
 	path := c.place(w) + missingSuffix
 	_ = os.MkdirAll(filepath.Dir(path), 0o700)
@@ -54,7 +56,7 @@ func (c *cache) missing(w want) {
 	}
 }
 
-// take moves a file into the cache, once there is room for it.
+// take moves a file into the cache, after making room for it.
 func (c *cache) take(from string, w want, bytes int64) (path string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +69,7 @@ func (c *cache) take(from string, w want, bytes int64) (path string, err error) 
 	return path, nil
 }
 
-// room removes the files that were not used for longest until so many bytes more fit.
+// room removes the least recently used files until a number of bytes fits.
 func (c *cache) room(bytes int64, keep string) {
 	type entry struct {
 		path string
@@ -94,7 +96,7 @@ func (c *cache) room(bytes int64, keep string) {
 				if age > staleTime {
 					_ = os.Remove(filepath.Join(at, name))
 				}
-				continue // it is being written, by this run or another
+				continue // it is being written by this or another run
 			case strings.HasSuffix(name, missingSuffix) && age > missingTime:
 				_ = os.Remove(filepath.Join(at, name))
 				continue
@@ -103,7 +105,7 @@ func (c *cache) room(bytes int64, keep string) {
 			list = append(list, entry{filepath.Join(at, f.Name()), st.Size(), st.ModTime()})
 		}
 		if at != keep {
-			_ = os.Remove(at) // if it is empty
+			_ = os.Remove(at) // removed only if it is empty
 		}
 	}
 	slices.SortFunc(list, func(a, b entry) int { return cmp.Compare(a.used.UnixNano(), b.used.UnixNano()) })

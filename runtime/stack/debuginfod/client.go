@@ -17,34 +17,36 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// Bounds, for zero values of Options.
+// Bounds that replace zero values of Options.
 const (
-	cacheBytes = 1 << 30   // of the cache
-	fileBytes  = 512 << 20 // of one file
+	cacheBytes = 1 << 30   // bytes of the cache
+	fileBytes  = 512 << 20 // bytes of one file
 	fileTime   = time.Minute
-	// mostWanted bounds the files that wait to be fetched, workers those that are fetched at once.
+	// mostWanted bounds the files that wait to be fetched, workers the files that are fetched at
+	// the same time.
 	mostWanted = 1024
 	workers    = 4
-	// mostFailures in a row have a server left alone for the rest of the run.
+	// mostFailures is the number of failures in a row after which a server is
+	// not asked again in this run.
 	mostFailures = 3
 )
 
 // Options of a Client.
 type Options struct {
-	URLs []string // of the servers, in the order in which they are asked
-	Dir  string   // of the cache; it is made
-	// BuildID reads the build-id of a file, in hex; nil is dso.FileBuildID.
+	URLs []string // addresses of the servers, in the order in which they are asked
+	Dir  string   // directory of the cache; New makes it
+	// BuildID reads the build-id of a file, in hex; nil means dso.FileBuildID.
 	BuildID func(path string) string
 
 	CacheBytes, FileBytes int64
-	FileTime              time.Duration // for one file
+	FileTime              time.Duration // longest time for one file
 }
 
-// Stats counts what was asked for.
+// Stats counts the requested files by outcome.
 type Stats struct {
 	Fetched, Cached uint64
 	Missing         uint64 // no server has it
-	Refused         uint64 // too large, too slow, another file, or not answered
+	Refused         uint64 // too large, too slow, the wrong file, or no answer
 }
 
 type want struct {
@@ -52,10 +54,10 @@ type want struct {
 	kind dso.Part
 }
 
-// state is what is known of a file that was asked for.
+// state is the state of a requested file.
 type state struct {
 	path string // "" is not there
-	over bool   // nothing more will come
+	over bool   // path is final
 }
 
 // A Client fetches files. All its methods may be called from several goroutines.
@@ -66,24 +68,24 @@ type Client struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
-	moved  atomic.Uint64 // bytes that came
+	moved  atomic.Uint64 // bytes received
 
 	mu     sync.Mutex
 	states map[want]*state
 	jobs
 	servers servers
 	stats   Stats
-	arrival chan struct{} // closed, and made anew, when a file came or is given up
+	arrival chan struct{} // closed and replaced when a file was fetched or given up
 }
 
-// jobs are the files that are wanted.
+// jobs has the files to fetch.
 type jobs struct {
 	queue   []want
-	running int // workers
-	busy    int // files that they fetch
+	running int // number of workers
+	busy    int // number of workers that fetch a file
 }
 
-// servers is what is known of them.
+// servers has the failures of the servers.
 type servers struct {
 	failed   map[string]int // failures in a row
 	messages []string       // for Messages
@@ -112,9 +114,10 @@ func New(o Options) (*Client, error) {
 			Proxy:                 http.ProxyFromEnvironment,
 			DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 			TLSHandshakeTimeout:   5 * time.Second,
-			ResponseHeaderTimeout: 20 * time.Second, // servers look into packages
+			ResponseHeaderTimeout: 20 * time.Second, // servers may have to unpack packages
 			MaxIdleConnsPerHost:   workers,
-			// What comes is bounded as it is: a small answer must not become a large file.
+			// Answers are not decompressed: the bound is on the received bytes, and a
+			// small answer must not become a large file.
 			DisableCompression: true,
 		}},
 		cache:   cache{dir: o.Dir, most: o.CacheBytes},
@@ -126,7 +129,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close ends what is being fetched.
+// Close cancels all requests.
 func (c *Client) Close() error {
 	if c == nil {
 		return nil
@@ -137,8 +140,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Path is where the file of a build-id lies; "" if it is not here. Over says that nothing more
-// will come; else it is being fetched.
+// Path is the path of the file with a build-id in the cache; "" if it is not there. over says
+// that this is final; otherwise the file is being fetched.
 func (c *Client) Path(id string, kind dso.Part) (path string, over bool) {
 	if c == nil || !valid(id) {
 		return "", true
@@ -172,7 +175,8 @@ func (c *Client) Path(id string, kind dso.Part) (path string, over bool) {
 	return s.path, s.over
 }
 
-// valid reports that a text is a build-id: it becomes part of a path and of a URL.
+// valid reports that a text is a build-id, so that it may be part of a path and of
+// a URL.
 func valid(id string) bool {
 	if len(id) < 8 || len(id) > 128 {
 		return false
@@ -192,7 +196,7 @@ func (c *Client) Stats() Stats {
 	return c.stats
 }
 
-// Messages are what is to be said of servers since the last call.
+// Messages returns the messages about servers since the last call.
 func (c *Client) Messages() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,7 +205,7 @@ func (c *Client) Messages() []string {
 	return said
 }
 
-// Pending is how many files are still to come or to be given up.
+// Pending is the number of files that are still being fetched.
 func (c *Client) Pending() int {
 	if c == nil {
 		return 0
@@ -211,15 +215,16 @@ func (c *Client) Pending() int {
 	return len(c.queue) + c.busy
 }
 
-// How long Settle waits, in all and while nothing comes.
+// Bounds on the wait of Settle: in total, and without progress.
 const (
 	settleTime = 30 * time.Second
 	idleTime   = 8 * time.Second
 	lookTime   = 250 * time.Millisecond
 )
 
-// Settle waits until all that is wanted has come or was given up, for some time, and returns how
-// many files are still to come. Told, if not nil, is told each time that it waited.
+// Settle waits for a bounded time until all files were fetched or given up, and returns the
+// number of files that are still missing. told, if not nil, is called after each part of the
+// wait.
 func (c *Client) Settle(told func(waited time.Duration, pending int)) (left int) {
 	moved, begun := c.moved.Load(), time.Now()
 	last := begun
@@ -240,7 +245,8 @@ func (c *Client) Settle(told func(waited time.Duration, pending int)) (left int)
 	return c.Pending()
 }
 
-// wait returns when a file came or was given up, when none is wanted, or after that time.
+// wait returns when a file was fetched or given up, when there is none to fetch, or after
+// a time.
 func (c *Client) wait(most time.Duration) {
 	c.mu.Lock()
 	came, pending := c.arrival, len(c.queue)+c.busy
@@ -256,7 +262,7 @@ func (c *Client) wait(most time.Duration) {
 	}
 }
 
-// work fetches files until none is wanted.
+// work fetches files until the queue is empty.
 func (c *Client) work() {
 	defer c.tasks.Done()
 	c.mu.Lock()
@@ -284,7 +290,7 @@ func (c *Client) work() {
 	c.mu.Unlock()
 }
 
-// tell wakes up the goroutines that wait. The lock is held.
+// tell wakes the waiting goroutines. The caller holds the lock.
 func (c *Client) tell() {
 	close(c.arrival)
 	c.arrival = make(chan struct{})
@@ -293,7 +299,7 @@ func (c *Client) tell() {
 // errMissing says that no server has a file.
 var errMissing = errors.New("no server has it")
 
-// get asks one server after the other.
+// get asks the servers for a file, one after another.
 func (c *Client) get(w want) (path string, err error) {
 	missing := true
 	for _, url := range c.o.URLs {
@@ -326,7 +332,7 @@ func (c *Client) get(w want) (path string, err error) {
 	return "", errors.Join(errors.New("not fetched"), err)
 }
 
-// answered notes whether a server does what it should.
+// answered records whether a server answered properly.
 func (c *Client) answered(url string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -346,7 +352,7 @@ func (c *Client) answered(url string, err error) {
 	}
 }
 
-// fetch brings a file of a server into the cache.
+// fetch fetches a file from a server into the cache.
 func (c *Client) fetch(url string, w want) (path string, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.o.FileTime)
 	defer cancel()
@@ -368,7 +374,8 @@ func (c *Client) fetch(url string, w want) (path string, err error) {
 	case res.ContentLength > c.o.FileBytes:
 		return "", tooLarge(w, c.o.FileBytes)
 	}
-	// Beside its place: the sandbox lets files be moved within a directory only.
+	// The temporary file is in the same directory: the sandbox allows moving
+	// files only within a directory.
 	dir := filepath.Dir(c.cache.place(w))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -380,7 +387,7 @@ func (c *Client) fetch(url string, w want) (path string, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.Remove(f.Name()))
-			_ = os.Remove(dir) // if it is empty
+			_ = os.Remove(dir) // removed only if it is empty
 		}
 	}()
 	n, err := io.Copy(f, io.LimitReader(&countingReader{res.Body, &c.moved}, c.o.FileBytes+1))
@@ -400,7 +407,8 @@ func tooLarge(w want, most int64) error {
 	return fmt.Errorf("%s %s: got more than %s", w.kind, w.id, unit.Size(most))
 }
 
-// plainError leaves out the address, which the message has already.
+// plainError removes the address from an error, since the message has it
+// already.
 func plainError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("took too long")
@@ -412,7 +420,7 @@ func plainError(err error) error {
 	return err
 }
 
-// countingReader counts the bytes that come.
+// countingReader counts the received bytes.
 type countingReader struct {
 	io.Reader
 	n *atomic.Uint64
@@ -428,7 +436,7 @@ func address(url string, w want) string {
 	return url + "/buildid/" + w.id + "/" + string(w.kind)
 }
 
-// CacheDir is where the user's cache lies.
+// CacheDir is the directory of the user's cache.
 func CacheDir() (string, error) {
 	dir, err := os.UserCacheDir()
 	return filepath.Join(dir, "ppscript", "debuginfod"), err

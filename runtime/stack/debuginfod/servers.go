@@ -10,10 +10,10 @@ import (
 
 // This file reads the addresses of servers.
 
-// Variable is the variable of the environment that names the servers of a distribution.
+// Variable is the environment variable in which distributions list their servers.
 const Variable = "DEBUGINFOD_URLS"
 
-// FromEnvironment are the servers that the environment names. Words without an address, such as
+// FromEnvironment lists the servers in that variable. Words that are no addresses, such as
 // ima:enforcing, are settings of other clients.
 func FromEnvironment() ([]string, error) {
 	var list []string
@@ -34,7 +34,7 @@ func FromEnvironment() ([]string, error) {
 	return list, nil
 }
 
-// Address checks the address of a server.
+// Address checks and returns the address of a server.
 func Address(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

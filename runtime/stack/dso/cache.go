@@ -6,48 +6,49 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file keeps the tables that were made of files, such as the functions of each,
-// within one bound for all kinds of tables together.
+// This file bounds the memory for tables made from files, such as the functions of
+// each file. There is one bound for all kinds of tables together.
 //
-// As long as a kind takes little memory, all of it stays. Beyond that, idle entries
-// go: those that nobody asked for in a while, or, if they were in use for a short
-// time only, in as long a time as that. Beyond the limit of all kinds the least
-// recently used entries go, idle or not. An entry that went has to be made again
-// when it is wanted. One that is larger than the limit by itself is held alone.
+// As long as a kind uses little memory, all its entries are kept. Beyond that, idle
+// entries are dropped. An entry is idle if it was not used for a while; the while
+// is as long as the time for which it was in use before, within bounds. Beyond the
+// limit for all kinds, the least recently used entries are dropped, idle or not. A
+// dropped entry is made again when it is needed. An entry larger than the limit is
+// kept alone.
 //
-// A machine that compiles runs a new program every second: the tables of those
-// of a minute ago are of no use any more, while those of the C library are in
-// use all the time. (A low limit alone would read files again for every sample
-// where many are in use; to give up everything at once would read them again,
-// too.)
+// A machine that compiles software runs a new program every second. Tables of
+// programs from a minute ago are useless, while the tables of the C library are
+// always in use. (With just a low limit, files would be read again for every
+// sample if many are in use; dropping everything at once would also read them
+// again.)
 //
-// Time is the time of the events, so that recordings are read as they were made.
+// Time is the time of the events, so that recordings behave like live runs.
 
-// A Memory is the bound that Caches share. It is used by one goroutine.
+// A Memory is a bound that Caches share. It is used by one goroutine.
 type Memory struct {
 	limit, bytes int
-	used         *list.List // of *use, the most recent first
+	used         *list.List // list of *use, the most recent first
 	now          event.Time
 }
 
-// NewMemory makes a bound of that many bytes.
+// NewMemory makes a Memory with a limit in bytes.
 func NewMemory(limit int) *Memory { return &Memory{limit: limit, used: list.New()} }
 
 // Bytes is the memory of all Caches together.
 func (m *Memory) Bytes() int { return m.bytes }
 
-// use is an entry of a Cache as its Memory sees it.
+// use is the part of an entry of a Cache that its Memory needs.
 type use struct {
 	kind        *kind
 	bytes       int
-	first, last event.Time // when it was asked for
+	first, last event.Time // times of the first and the last use
 	drop        func()
 }
 
 // kind is the memory of one Cache.
 type kind struct{ little, bytes int }
 
-// room gives up the entries that have to go before so many bytes of a kind come.
+// room drops entries so that a number of bytes of a kind can be added.
 func (m *Memory) room(k *kind, bytes int) {
 	for e := m.used.Back(); e != nil; {
 		u, next := e.Value.(*use), e.Prev()
@@ -63,8 +64,9 @@ func (m *Memory) room(k *kind, bytes int) {
 	}
 }
 
-// An entry that is idle for leastIdle, in ns, may go, and one for mostIdle,
-// however long it was in use: tests that ran for a minute do not run again.
+// Bounds, in ns, on the time without use after which an entry is idle. It is
+// the time for which the entry was in use, but at least leastIdle and at most
+// mostIdle: a test program that ran for a minute will not run again.
 const (
 	leastIdle = 2e9
 	mostIdle  = 10e9
@@ -79,7 +81,7 @@ type Cache[K comparable, V any] struct {
 	in      *Memory
 	kind    kind
 	at      map[K]*cached[V]
-	before  map[K]event.Time // of entries that went: their first use
+	before  map[K]event.Time // time of the first use of dropped entries
 	dropped uint64
 }
 
@@ -89,11 +91,11 @@ type cached[V any] struct {
 	elem  *list.Element
 }
 
-// mostBefore bounds the entries that went whose first uses are remembered.
+// mostBefore bounds the dropped entries whose first use is remembered.
 const mostBefore = 256
 
-// NewCache makes a Cache within a Memory, of which nothing goes for being idle as
-// long as there are no more than little bytes.
+// NewCache makes a Cache within a Memory. Idle entries are kept while the Cache
+// has at most little bytes.
 func NewCache[K comparable, V any](in *Memory, little int) *Cache[K, V] {
 	return &Cache[K, V]{
 		in:     in,
@@ -103,7 +105,7 @@ func NewCache[K comparable, V any](in *Memory, little int) *Cache[K, V] {
 	}
 }
 
-// Of returns an entry, for an event of that time.
+// Of returns an entry, for an event at a time.
 //
 // Fast path: this runs for every frame that is unwound.
 func (c *Cache[K, V]) Of(key K, now event.Time) (v V, ok bool) {
@@ -117,7 +119,7 @@ func (c *Cache[K, V]) Of(key K, now event.Time) (v V, ok bool) {
 	return x.value, true
 }
 
-// Hold takes an entry of a key that has none yet.
+// Hold adds an entry for a key that has none yet.
 func (c *Cache[K, V]) Hold(key K, v V, bytes int, now event.Time) {
 	m := c.in
 	m.now = max(m.now, now)
@@ -141,7 +143,7 @@ func (c *Cache[K, V]) Hold(key K, v V, bytes int, now event.Time) {
 	m.bytes += bytes
 }
 
-// Drop gives up an entry that is not true any more.
+// Drop removes an entry that is not valid any more.
 func (c *Cache[K, V]) Drop(key K) {
 	x := c.at[key]
 	if x == nil {
@@ -153,7 +155,7 @@ func (c *Cache[K, V]) Drop(key K) {
 	c.in.bytes -= x.bytes
 }
 
-// Clear gives up everything.
+// Clear removes all entries.
 func (c *Cache[K, V]) Clear() {
 	for key := range c.at {
 		c.Drop(key)
@@ -161,7 +163,7 @@ func (c *Cache[K, V]) Clear() {
 	clear(c.before)
 }
 
-// Trim gives up the least recently used until there are no more than most.
+// Trim drops the least recently used entries until at most most are left.
 func (c *Cache[K, V]) Trim(most int) {
 	for e := c.in.used.Back(); e != nil && len(c.at) > most; {
 		u, next := e.Value.(*use), e.Prev()
@@ -172,9 +174,10 @@ func (c *Cache[K, V]) Trim(most int) {
 	}
 }
 
-// Len is the number of entries, Bytes their memory.
+// Len is the number of entries, Bytes their memory in bytes.
 func (c *Cache[K, V]) Len() int   { return len(c.at) }
 func (c *Cache[K, V]) Bytes() int { return c.kind.bytes }
 
-// Dropped counts the entries that were given up for want of room or use.
+// Dropped counts the entries that were dropped since they were idle or memory
+// was full.
 func (c *Cache[K, V]) Dropped() uint64 { return c.dropped }

@@ -9,19 +9,20 @@ import (
 	"path/filepath"
 )
 
-// This file finds files elsewhere than they were mapped from: the separate file
-// with the symbols and line numbers that a distribution takes out of its programs,
-// and copies of programs that are gone. A build-id is certain; the name in
-// .gnu_debuglink is checked by its CRC.
+// This file finds files at other places than the mapped path: the separate files
+// into which distributions move the symbols and line numbers of programs, and
+// copies of deleted programs. A build-id identifies a file with certainty; a file
+// named by .gnu_debuglink is checked by its CRC.
 //
-// A directory of files by build-id is laid out as distributions do it,
-// .build-id/ab/cdef.debug, or as perf buildid-cache does: .build-id/ab/cdef is a
-// directory, or a link to one, with elf, debug or kallsyms in it; of old it was
-// the file itself.
+// A directory of files by build-id has the layout of distributions,
+// .build-id/ab/cdef.debug, or of perf buildid-cache: .build-id/ab/cdef is a
+// directory, or a link to one, with files elf, debug or kallsyms; with old
+// versions it is the file itself.
 
 const systemDebug = "/usr/lib/debug"
 
-// UsualDebugDirs are perf's cache of the user, and that of the distribution.
+// UsualDebugDirs are the user's cache of perf, and the directory of the
+// distribution.
 func UsualDebugDirs() []string {
 	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
 		return []string{filepath.Join(home, ".debug"), systemDebug}
@@ -29,7 +30,7 @@ func UsualDebugDirs() []string {
 	return []string{systemDebug}
 }
 
-// byID are the places in a directory of a file with that build-id, or of a part
+// byID lists the paths in a directory for a file with a build-id, or for a part
 // of it.
 func byID(dir, id string, parts ...string) (places []string) {
 	if len(id) <= 2 {
@@ -41,8 +42,8 @@ func byID(dir, id string, parts ...string) (places []string) {
 	return places
 }
 
-// Cached finds a part, such as kallsyms, of the cache by build-id; "" if it is
-// nowhere.
+// Cached finds a part, such as kallsyms, for a build-id in these directories;
+// "" if there is none.
 func Cached(dirs []string, id, part string) string {
 	for _, dir := range dirs {
 		for _, place := range byID(dir, id, "/"+part) {
@@ -54,8 +55,8 @@ func Cached(dirs []string, id, part string) string {
 	return ""
 }
 
-// KernelFiles are where the file of a kernel, or its debug file, may be: by its build-id, and by
-// its release.
+// KernelFiles lists the possible paths of a kernel's file or its debug file, by its build-id and
+// by its release.
 func KernelFiles(dirs []string, id, release string) (places []string) {
 	for _, dir := range dirs {
 		places = append(places, byID(dir, id, ".debug", "/vmlinux", "/elf", "/debug")...)
@@ -70,8 +71,8 @@ func KernelFiles(dirs []string, id, release string) (places []string) {
 	return places
 }
 
-// Debug returns the separate debug file of f, nil if there is none. The
-// target's own root is asked before ours.
+// Debug returns the separate debug file of f, nil if there is none. It is
+// searched below the target's own root before ours.
 func (s *Store) Debug(f *File) *File {
 	if f.debugAsked {
 		return f.debug
@@ -93,7 +94,8 @@ func (s *Store) Debug(f *File) *File {
 	return f.debug
 }
 
-// copyOf is the file at a place of ours if it is one with f and says more.
+// copyOf returns the file at a path in our root, if it has the build-id of f
+// and more information.
 func (s *Store) copyOf(f *File, place string) *File {
 	d, err := s.Open(nil, place)
 	if err != nil || d == f || d.BuildID != f.BuildID || d.BuildID == "" {
@@ -163,7 +165,7 @@ func (im *Image) debugLink() (name string, sum uint32, ok bool) {
 	return name, im.ByteOrder.Uint32(b[at:]), true
 }
 
-// maxSum bounds a file of which the sum is made.
+// maxSum bounds a file whose checksum is computed, in bytes.
 const maxSum = 4 << 30
 
 func (f *File) crc() uint32 {

@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// This file reads programs of which there is nothing but the debug file. That has the addresses of
-// the program's segments, and their sizes in memory, but not where they lie in the program's file,
-// by which recordings tell addresses: objcopy writes 0. The mapping tells that: it has the size of
-// the segment of code, in whole pages.
+// This file handles programs for which only the debug file is found. It has the addresses and
+// sizes of the program's segments, but not their offsets in the program's file, to which addresses
+// in recordings refer: objcopy writes 0. The mapping of the code has that offset, and is
+// recognized by the size of the segment in whole pages.
 
 // An extent is a part of a file that was mapped.
 type extent struct{ off, size uint64 }
 
-// mostExtents bounds the parts of a file that are remembered: one is the code.
+// mostExtents bounds the remembered parts of a file, of which one is the code.
 const mostExtents = 4
 
-// Mapped says that a part of the file was mapped.
+// Mapped records that a part of the file was mapped.
 func (f *File) Mapped(off, size uint64) {
 	if e := (extent{off, size}); f != nil && len(f.extents) < mostExtents && !slices.Contains(f.extents, e) {
 		f.extents = append(f.extents, e)
 	}
 }
 
-// debugFiles are the places of a debug file by build-id.
+// debugFiles lists the possible paths of a debug file by build-id.
 func (s *Store) debugFiles(f *File) (places []string) {
 	places = slices.Clone(s.plainFiles(f.BuildID))
 	for _, dir := range s.opt.DebugDirs {
@@ -33,7 +33,7 @@ func (s *Store) debugFiles(f *File) (places []string) {
 	return places
 }
 
-// adoptBare takes a debug file for the program.
+// adoptBare uses a debug file in place of the program.
 func (f *File) adoptBare(path string) bool {
 	if f.BuildID == "" || len(f.extents) == 0 {
 		return false
@@ -57,7 +57,8 @@ func (f *File) adoptBare(path string) bool {
 	return true
 }
 
-// place puts the segment of code where it was mapped from; false says that none fits, or several do.
+// place sets the offset of the segment of code from its mapping; false if no segment fits, or
+// several do.
 func (im *Image) place(mapped []extent) bool {
 	var found *elf.ProgHeader
 	for i := range im.load {

@@ -7,26 +7,25 @@ import (
 	"path/filepath"
 )
 
-// This file finds files that are not where they were mapped from: in directories of files without
-// any order, by the build-ids that these have, and on servers, from which they come while the run
-// goes on.
+// This file finds files that are not at the mapped path: by their build-ids in directories with
+// any layout, and on servers, from which they are fetched in the background.
 
-// An Elsewhere says where files are looked for that are nowhere else.
+// An Elsewhere says where files are searched that are not found otherwise.
 type Elsewhere struct {
 	// Plain are directories with files of any names, at any depth.
 	Plain []string
-	// Fetch brings files by build-id from servers; nil does not.
+	// Fetch fetches files by build-id from servers; may be nil.
 	Fetch Fetcher
 }
 
-// A Fetcher fetches files beside the run; runtime/stack/debuginfod has one. It is here so that what reads
-// files needs no network.
+// A Fetcher fetches files in the background; runtime/stack/debuginfod has one. The interface is
+// here so that this package does not depend on the network.
 type Fetcher interface {
-	// Path is where a file lies by now, "" if it is not here. Over says that nothing more will come.
+	// Path is the path of a file, "" if it is not on this machine. over says that this is final.
 	Path(id string, part Part) (path string, over bool)
 }
 
-// A Part says which of the files of a build-id is meant, in the words of debuginfod.
+// A Part says which file of a build-id is meant, by the names of debuginfod.
 type Part string
 
 const (
@@ -34,10 +33,10 @@ const (
 	Executable Part = "executable" // the program
 )
 
-// mostPlain bounds the files of Plain that are looked at.
+// mostPlain bounds the files in Plain whose build-id is read.
 const mostPlain = 200_000
 
-// plainFiles are the files of a build-id in the directories without order.
+// plainFiles lists the files with a build-id in the directories of Plain.
 func (s *Store) plainFiles(id string) []string {
 	if len(s.opt.Elsewhere.Plain) == 0 || id == "" {
 		return nil
@@ -48,14 +47,14 @@ func (s *Store) plainFiles(id string) []string {
 	return s.plain[id]
 }
 
-// PlainFiles are the files in directories without order, by their build-ids.
+// PlainFiles lists the files in directories, at any depth, by their build-ids.
 func PlainFiles(dirs []string, expired func() bool) map[string][]string {
 	files := map[string][]string{}
 	seen := 0
 	for _, dir := range dirs {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
-				return nil // what cannot be read is not there
+				return nil // ignore files that cannot be read
 			}
 			if seen++; seen > mostPlain || expired != nil && expired() {
 				return filepath.SkipAll
@@ -69,8 +68,8 @@ func PlainFiles(dirs []string, expired func() bool) map[string][]string {
 	return files
 }
 
-// FileBuildID is the build-id of the file at path in hex, also of one whose program headers are
-// those of another file, as some debug files have them. It is empty if there is none.
+// FileBuildID is the build-id of the file at path in hex; empty if there is none. It also works
+// for debug files that have copied the program headers of their program.
 func FileBuildID(path string) string {
 	if id := ReadBuildID(path, 0); id != "" {
 		return id
@@ -91,7 +90,7 @@ func FileBuildID(path string) string {
 	return im.BuildID()
 }
 
-// onlyDebug reports that a file has the symbols of a program, and not its code.
+// onlyDebug reports that a file has the symbols of a program, but not its code.
 func onlyDebug(file *os.File) bool {
 	st, err := file.Stat()
 	if err != nil {
@@ -109,8 +108,8 @@ func onlyDebug(file *os.File) bool {
 	return true
 }
 
-// elsewhere opens a file in one of the further places. One that is being fetched is waited for by
-// nobody here.
+// elsewhere opens a file in one of these places. It does not wait for a file that is being
+// fetched.
 func (f *File) elsewhere() error {
 	s := f.store
 	take := func(path string) bool {
@@ -139,7 +138,7 @@ func (f *File) elsewhere() error {
 		if path != "" && take(path) {
 			return nil
 		}
-		// A program without symbols will need the other file as well, which does alone if need be.
+		// A program without symbols also needs its debug file, which alone may suffice.
 		path, settled := s.opt.Elsewhere.Fetch.Path(f.BuildID, DebugInfo)
 		if over && path != "" && f.adoptBare(path) {
 			return nil
@@ -151,7 +150,7 @@ func (f *File) elsewhere() error {
 	return errGone
 }
 
-// debugElsewhere is the debug file of f in one of the further places, nil if it is not there now.
+// debugElsewhere returns the debug file of f in one of these places, nil if it is not there now.
 func (s *Store) debugElsewhere(f *File) *File {
 	for _, path := range s.plainFiles(f.BuildID) {
 		if d := s.copyOf(f, path); d != nil {
@@ -171,7 +170,7 @@ func (s *Store) debugElsewhere(f *File) *File {
 	return nil
 }
 
-// await notes that something of f is being fetched.
+// await records that a file for f is being fetched.
 func (s *Store) await(f *File) {
 	if s.waiting == nil {
 		s.waiting = map[*File]bool{}
@@ -179,8 +178,8 @@ func (s *Store) await(f *File) {
 	s.waiting[f] = true
 }
 
-// Fetched are the files of which something came since the last call, or was given up: what was
-// made of them is to be made again.
+// Fetched lists the files for which a fetch has ended since the last call. Tables made from
+// them must be made again.
 func (s *Store) Fetched() (files []*File) {
 	fetch := s.opt.Elsewhere.Fetch
 	for f := range s.waiting {

@@ -17,11 +17,11 @@ import (
 type Image struct {
 	*elf.File
 	of   *File            // nil for an image in memory
-	size int64            // of the file
-	load []elf.ProgHeader // PT_LOAD, in the order of the file
+	size int64            // size of the file
+	load []elf.ProgHeader // headers PT_LOAD, in the order of the file
 }
 
-// Image reads the headers of the file, once.
+// Image returns the Image of the file. It reads the headers once.
 func (f *File) Image() (*Image, error) {
 	if f.image != nil || f.err != nil {
 		return f.image, f.err
@@ -45,8 +45,8 @@ func (f *File) Image() (*Image, error) {
 	return f.image, f.err
 }
 
-// ReadImage reads the ELF headers of a file of size bytes. The image reads on from r: it stays open
-// as long as the image is used. Bad bytes are an error, never a panic.
+// ReadImage reads the ELF headers of a file of size bytes. The Image reads from r later, which must
+// stay open as long as it is used. Damaged content is an error, never a panic.
 func ReadImage(r io.ReaderAt, size int64) (*Image, error) {
 	if err := modest(r, size); err != nil {
 		return nil, err
@@ -64,9 +64,9 @@ func ReadImage(r io.ReaderAt, size int64) (*Image, error) {
 	return im, nil
 }
 
-// Addr turns a file offset of code into the address that the file's own
-// tables use. Page alignment makes mappings begin a little before and end a
-// little after the segment; executable segments go first where they overlap.
+// Addr converts a file offset of code to the address in the file's own tables.
+// Mappings are aligned to pages, so they begin a little before and end a little
+// after the segment; if segments overlap then, executable ones have precedence.
 func (im *Image) Addr(off uint64) (uint64, bool) {
 	found := false
 	var addr uint64
@@ -89,11 +89,12 @@ func (im *Image) Addr(off uint64) (uint64, bool) {
 	return addr, found
 }
 
-// A Segment is a part of a file that is mapped: its first address and its bytes, and
-// where it is in the file.
+// A Segment is a mapped part of a file: its first address, its size in bytes, and
+// its offset in the file.
 type Segment struct{ Addr, Size, Offset uint64 }
 
-// Segment returns the segment of an address of the file's own tables, in whole pages.
+// Segment returns the segment, in whole pages, of an address in the file's own
+// tables.
 func (im *Image) Segment(addr uint64) Segment {
 	for i := range im.load {
 		p := &im.load[i]
@@ -104,7 +105,7 @@ func (im *Image) Segment(addr uint64) Segment {
 	return Segment{}
 }
 
-// Offset is the file offset of an address of the file's own tables.
+// Offset converts an address in the file's own tables to a file offset.
 func (im *Image) Offset(addr uint64) (uint64, bool) {
 	for i := range im.load {
 		p := &im.load[i]
@@ -136,8 +137,8 @@ func (im *Image) Bytes(addr uint64, n int) []byte {
 	return nil
 }
 
-// Section is the one of a name, nil if there is none. Of old, compressed ones are called .zdebug_ in place of
-// .debug_.
+// Section returns the section with a name, nil if there is none. In old files, compressed sections
+// are called .zdebug_ instead of .debug_.
 func (im *Image) Section(name string) *elf.Section {
 	if s := im.File.Section(name); s != nil {
 		return s
@@ -174,7 +175,7 @@ func inflate(s *elf.Section, most uint64) ([]byte, error) {
 	return b, nil
 }
 
-// Data reads a section, decompressed; nil with an error if there is none.
+// Data reads and decompresses a section; an error if there is none.
 func (im *Image) Data(name string) ([]byte, error) {
 	s := im.Section(name)
 	if s == nil {
@@ -186,7 +187,7 @@ func (im *Image) Data(name string) ([]byte, error) {
 // SectionData reads a section after checking its size against the file's.
 func (im *Image) SectionData(s *elf.Section) ([]byte, error) { return im.section(s, MaxSection) }
 
-// Wide is Data of a section that may have up to most bytes.
+// Wide is like Data, for a section with up to most bytes.
 func (im *Image) Wide(name string, most uint64) ([]byte, error) {
 	s := im.Section(name)
 	if s == nil {
@@ -195,7 +196,8 @@ func (im *Image) Wide(name string, most uint64) ([]byte, error) {
 	return im.section(s, most)
 }
 
-// Each reads all sections of a name, one behind the other: files of split units have one for each type.
+// Each reads all sections with a name, one after another: files of split units have one for each
+// type.
 func (im *Image) Each(name string, most uint64) (all []byte, err error) {
 	n := 0
 	for _, s := range im.File.Sections {
@@ -207,7 +209,7 @@ func (im *Image) Each(name string, most uint64) (all []byte, err error) {
 			return nil, err
 		}
 		if n++; n == 1 {
-			all = b // as it is, mostly
+			all = b // the usual case: one section
 			continue
 		}
 		all = append(all, b...)
@@ -228,7 +230,7 @@ func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
 	if s.FileSize > uint64(im.size) || s.Offset > uint64(im.size) {
 		return nil, fmt.Errorf("section %s: got %d bytes, more than the file has", s.Name, s.Size)
 	}
-	// No compressor gets below a thousandth.
+	// No compressor reduces data to less than a thousandth.
 	if s.Size > 4096 && s.Size/2048 > s.FileSize {
 		return nil, fmt.Errorf("section %s: got %d bytes out of %d", s.Name, s.Size, s.FileSize)
 	}
@@ -241,7 +243,7 @@ func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
 	if s.Flags&elf.SHF_COMPRESSED != 0 {
 		return s.Data()
 	}
-	// The file has so many bytes: Data would grow its buffer step by step.
+	// The size is known: Data would grow its buffer step by step.
 	b := make([]byte, s.FileSize)
 	n, err := s.ReadAt(b, 0)
 	if n == len(b) {
@@ -253,9 +255,9 @@ func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
 // maxSymbolName bounds the name of a symbol, in bytes; longer ones are empty.
 const maxSymbolName = 16 << 10
 
-// Symbols and DynamicSymbols are the tables of symbols, without the versions of libraries. Those of debug/elf
-// read the section of names whole, however large it is, and copy the name of each symbol: a hole of a TB, or
-// one long name that all symbols have, costs the owner of a file nothing.
+// Symbols and DynamicSymbols read the symbol tables, without the versions of libraries. The
+// functions of debug/elf read the whole section of names and copy the name of each symbol, which a
+// malicious file can exploit at no cost: with a hole of a TB, or one long name for all symbols.
 func (im *Image) Symbols() ([]elf.Symbol, error) { return im.symbols(elf.SHT_SYMTAB) }
 
 // DynamicSymbols is described at Symbols.
@@ -280,7 +282,7 @@ func (im *Image) symbols(typ elf.SectionType) ([]elf.Symbol, error) {
 	}
 	names, order := string(text), im.ByteOrder
 	list := make([]elf.Symbol, 0, len(data)/each)
-	for data = data[min(each, len(data)):]; len(data) >= each; data = data[each:] { // the first is none
+	for data = data[min(each, len(data)):]; len(data) >= each; data = data[each:] { // entry 0 is no symbol
 		s := elf.Symbol{}
 		if each == elf.Sym64Size {
 			s.Info, s.Other, s.Section = data[4], data[5], elf.SectionIndex(order.Uint16(data[6:]))
@@ -300,7 +302,7 @@ func (im *Image) symbols(typ elf.SectionType) ([]elf.Symbol, error) {
 	return list, nil
 }
 
-// Part reads so many bytes, at most most, of a section that is not compressed, from an offset on.
+// Part reads a number of bytes, at most most, of an uncompressed section, from an offset on.
 func (im *Image) Part(s *elf.Section, at, size, most uint64) ([]byte, error) {
 	switch {
 	case size > most:
@@ -343,9 +345,9 @@ func (im *Image) BuildID() string {
 }
 
 // ReadBuildID is the build-id of the file at path in hex, empty if there is none or
-// it cannot be read; inode, if not 0, must be that of the file.
+// it cannot be read. If inode is not 0, the file must have that inode.
 func ReadBuildID(path string, inode uint64) string {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have been replaced by a pipe
 	if err != nil {
 		return ""
 	}
@@ -360,8 +362,8 @@ func ReadBuildID(path string, inode uint64) string {
 	return buildIDOf(f, st.Size())
 }
 
-// buildIDOf reads the build-id of an opened file with a few small reads:
-// headers, program headers, notes. Files without are not an error.
+// buildIDOf reads the build-id of an open file with a few small reads: headers,
+// program headers, notes. A file without one is not an error.
 func buildIDOf(f *os.File, size int64) string {
 	var h [64]byte
 	if _, err := f.ReadAt(h[:], 0); err != nil || string(h[:4]) != elf.ELFMAG {
@@ -411,7 +413,7 @@ func buildIDOf(f *os.File, size int64) string {
 	return ""
 }
 
-// NoteBuildID is the build-id in hex that notes of that alignment hold: the note
+// NoteBuildID is the build-id, in hex, in notes with an alignment: the note
 // "GNU" of type NT_GNU_BUILD_ID (3). It is empty if there is none.
 func NoteBuildID(b []byte, order binary.ByteOrder, align int) string {
 	if align != 8 {

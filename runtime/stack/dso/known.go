@@ -1,6 +1,6 @@
 package dso
 
-// FindByBuildID returns a file that was found before under this name and build-id; nil if there is
+// FindByBuildID returns a file that was found before with this name and build-id; nil if there is
 // none.
 func (s *Store) FindByBuildID(name, buildID string) *File {
 	is := func(f *File) bool { return f.Name() == name && f.BuildID == buildID }

@@ -12,19 +12,18 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file bounds the memory for a file that somebody else wrote. A program of
-// any user may be profiled by root: a file of 2 GiB that is all hole costs its
-// owner nothing, and must not cost us 2 GiB, or the rest of the run.
+// This file bounds the memory for reading an untrusted file. Root may profile
+// programs of any user. A sparse file of 2 GiB costs its owner nothing, and
+// must not cost us 2 GiB, or the rest of the run.
 //
-// Bounds limit the kept tables, to tens of MB, and not the file:
-// programs of some GB are usual, and of their tables a part is better than
-// nothing.
+// The bounds limit the kept tables, to tens of MB, not the file: programs of
+// some GB are usual, and a part of their tables is better than nothing.
 
 // MaxSection bounds a section that is read into memory, after decompression.
 const MaxSection = 64 << 20
 
 // maxSections bounds the sections of a file, maxNames the bytes of their names,
-// maxNotes how many sections are searched for a build-id.
+// maxNotes the sections that are searched for a build-id.
 const (
 	maxSections = 1<<16 - 1
 	maxNames    = 1 << 20
@@ -43,21 +42,21 @@ func (e *TooLarge) Error() string {
 		unit.Size(int64(e.Most)))
 }
 
-// ErrExpired is the reason when it took too long to read a file.
+// ErrExpired is the reason if reading a file took too long.
 var ErrExpired = errors.New("reading took too long")
 
-// ErrNoMemory is the reason when a limit of memory is too near to read a part of a file.
+// ErrNoMemory is the reason if memory is too scarce to read a part of a file.
 var ErrNoMemory = errors.New("too little memory is left")
 
-// modest reports in the error that the header of an ELF file wants more of its
-// reader than any program needs: debug/elf believes it.
+// modest returns an error if the header of an ELF file declares larger tables
+// than any program needs, since debug/elf trusts the header.
 func modest(r io.ReaderAt, size int64) error {
 	var h [64]byte
 	if n, err := r.ReadAt(h[:], 0); n < 52 {
 		return errors.Join(errors.New("no ELF header"), err)
 	}
 	if string(h[:4]) != elf.ELFMAG {
-		return nil // debug/elf says what it is not
+		return nil // debug/elf reports the error
 	}
 	var order binary.ByteOrder = binary.LittleEndian
 	if h[elf.EI_DATA] == byte(elf.ELFDATA2MSB) {
@@ -95,13 +94,13 @@ func modest(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// piece is how much of a section is read at once.
+// piece is the number of bytes of a section that are read at once.
 const piece = 1 << 20
 
-// Pieces calls fn with the bytes of a section, in order, in pieces of a MiB at
-// most that begin at multiples of it. Holes of the file are left out: they are
-// zeros. It reads at most most bytes; a *TooLarge says that there are more. The
-// bytes are valid until fn returns; fn ends the reading with an error.
+// Pieces calls fn with the bytes of a section, in order, in pieces of at most a
+// MiB that begin at multiples of a MiB. Holes of the file, which are zeros, are
+// left out. It reads at most most bytes; a *TooLarge says that there are more.
+// The bytes are valid until fn returns; an error of fn ends the reading.
 func (im *Image) Pieces(s *elf.Section, most uint64, fn func(at uint64, b []byte) error) error {
 	if s.Flags&elf.SHF_COMPRESSED != 0 {
 		b, err := im.SectionData(s)
@@ -141,7 +140,7 @@ func (im *Image) Pieces(s *elf.Section, most uint64, fn func(at uint64, b []byte
 	return nil
 }
 
-// nextData is where the file has bytes next, at or after off.
+// nextData is the offset of the next data in the file, at or after off.
 func (im *Image) nextData(off uint64) uint64 {
 	if im.of == nil || im.of.file == nil {
 		return off
@@ -149,31 +148,32 @@ func (im *Image) nextData(off uint64) uint64 {
 	at, err := unix.Seek(int(im.of.file.Fd()), int64(off), unix.SEEK_DATA)
 	switch {
 	case errors.Is(err, unix.ENXIO):
-		return uint64(im.size) // nothing but a hole
+		return uint64(im.size) // only a hole is left
 	case err != nil:
-		return off // a file system that does not know
+		return off // the file system does not support it
 	}
 	return uint64(at)
 }
 
-// expired reports that no more is to be read.
+// expired reports that no more may be read.
 func (im *Image) expired() bool { return im.of != nil && im.of.store.expired() }
 
-// fits reports that there is memory for so many bytes.
+// fits reports that there is memory for a number of bytes.
 func (im *Image) fits(bytes int64) bool {
 	return im.of == nil || im.of.store == nil || im.of.store.opt.Fits == nil || im.of.store.opt.Fits(bytes)
 }
 
-// Expired is im.expired for packages that make tables of an Image.
+// Expired reports that no more may be read, for packages that make tables from
+// an Image.
 func (im *Image) Expired() bool { return im.expired() }
 
-// An Absent is the error of a part of a file that is in another file, which is not there.
+// An Absent is the error for a part of a file that is in another, missing file.
 type Absent struct{ Subject, Path string }
 
 func (e *Absent) Error() string { return e.Subject + " is in " + e.Path + ", which is not there" }
 
-// Tell passes on errors about parts of a file that were not read although the file has
-// them: a *TooLarge, an *Absent, or ErrExpired. Others are of files that are damaged.
+// Tell calls Note for errors about parts that the file has but that were not read: a
+// *TooLarge, an *Absent, or ErrExpired. Other errors are about damaged files.
 func (s *Store) Tell(f *File, err error) {
 	if s == nil || s.opt.Note == nil || err == nil {
 		return
@@ -190,7 +190,7 @@ func (s *Store) Tell(f *File, err error) {
 	s.opt.Note(f, err)
 }
 
-// Expired reports that no more of any file is to be read.
+// Expired reports that no more of any file may be read.
 func (s *Store) Expired() bool { return s.expired() }
 
 func (s *Store) expired() bool { return s != nil && s.opt.Expired != nil && s.opt.Expired() }

@@ -7,11 +7,12 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// mapped opens the file by one of its ways. A file that the kernel has told us
-// the identity of may lie where the caller of the program cannot look: it is
-// opened all the same, and believed only if it is a program, since the path may
-// mean another file by now. Everything else is opened with the caller's rights:
-// debug files, maps of compilers, files that a recording or the user names.
+// mapped opens a file by one of its paths. If the kernel has reported the
+// identity of the file, it is opened with raised capabilities, since the caller
+// may have no access to its directory. It is then used only if it is a program,
+// since the path may mean another file by now. All other files are opened with
+// the caller's rights: debug files, maps of compilers, files that a recording
+// or the user names.
 func (f *File) mapped(open func() (*os.File, error)) (file *os.File, err error) {
 	if file, err = open(); err == nil || f.store.opt.NoProc || f.ID.Ino == 0 {
 		return file, err

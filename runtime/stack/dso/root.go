@@ -12,20 +12,20 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// A Root is the root directory of a process, held open: paths of its mappings
-// are looked up below it, also after the process ended. The nil Root is our
+// A Root is the open root directory of a process. Paths of its mappings are
+// looked up below it, also after the process has ended. The nil Root is our
 // own.
 //
-// The files below belong to the owner of the container. Links are
-// followed inside the root only, and nothing but regular files is opened, so
-// that a link to our files, a device or a pipe is no way to fool us.
+// The files below it are under the control of the container's owner. Links are
+// followed inside the root only, and only regular files are opened, so that
+// links to our files, devices and pipes do no harm.
 type Root struct {
 	dir *os.File
 	key rootKey
 }
 
-// rootKey tells roots apart: the same directory shows different files where
-// other file systems are mounted.
+// rootKey identifies a root, with its mounts: the same directory has different
+// files in another mount namespace.
 type rootKey struct{ mounts, dev, ino uint64 }
 
 // Own reports whether r is our own root.
@@ -34,12 +34,12 @@ func (r *Root) Own() bool { return r == nil }
 // Open opens a regular file by its path below r.
 func (r *Root) Open(path string) (*os.File, error) { return r.open(path, 0) }
 
-// OpenPlain is Open of a file that is no link, for directories that everybody may
-// write to.
+// OpenPlain is like Open, but does not follow a link to the file, for directories
+// that all users can write to.
 func (r *Root) OpenPlain(path string) (*os.File, error) { return r.open(path, unix.O_NOFOLLOW) }
 
-// open looks at the file before it opens it: to open a pipe or a device may block,
-// or do something.
+// open checks the type of the file before it opens it: opening a pipe or a device
+// may block or have effects.
 func (r *Root) open(path string, more uint64) (*os.File, error) {
 	look := unix.O_PATH | unix.O_CLOEXEC | more
 	var fd int
@@ -58,11 +58,12 @@ func (r *Root) open(path string, more uint64) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// ErrIrregular is the reason when something else than a file is not opened.
+// ErrIrregular is the reason if a file is not opened since it is not a regular
+// file.
 var ErrIrregular = errors.New("not a regular file")
 
-// reopen opens the file of a descriptor that was opened with O_PATH, and
-// closes that.
+// reopen opens the file of a descriptor that was opened with O_PATH, and closes
+// the descriptor.
 func reopen(path int) (int, error) {
 	defer unix.Close(path)
 	var st unix.Stat_t
@@ -72,7 +73,7 @@ func reopen(path int) (int, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return -1, ErrIrregular
 	}
-	// A lease on the file would make the opening wait, but for O_NONBLOCK.
+	// Without O_NONBLOCK, a lease on the file could make the call wait.
 	return unix.Open("/proc/self/fd/"+strconv.Itoa(path),
 		unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 }
@@ -83,14 +84,15 @@ func (r *Root) below(path string, flags uint64) (int, error) {
 	if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPERM) {
 		return fd, err
 	}
-	// Before Linux 5.6: links are refused in the last part and followed as
-	// the kernel does elsewhere; paths of mappings have none.
+	// Before Linux 5.6, a link in the last part is refused, and links in other
+	// parts are followed in the kernel's way; paths of mappings contain no
+	// links.
 	return unix.Openat(int(r.dir.Fd()), strings.TrimLeft(filepath.Clean("/"+path), "/"),
 		int(flags)|unix.O_NOFOLLOW, 0)
 }
 
-// rootOf opens the root of a process of which proc is the directory in /proc,
-// nil with no error if it is our own.
+// rootOf opens the root of the process whose directory in /proc is proc; nil
+// without an error if it is our own root.
 func (s *Store) rootOf(proc string) (*Root, error) {
 	key, err := keyOf(proc)
 	if err != nil {
@@ -128,7 +130,7 @@ func (s *Store) rootOf(proc string) (*Root, error) {
 	return r, nil
 }
 
-// maxRoots bounds the roots that are held open: containers, roughly.
+// maxRoots bounds the open roots; there is about one for each container.
 const maxRoots = 128
 
 func keyOf(proc string) (key rootKey, err error) {

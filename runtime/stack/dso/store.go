@@ -16,72 +16,73 @@ import (
 type Options struct {
 	Proc string // "/proc" if empty
 	// NoProc says that the processes are not of this machine: files are
-	// looked for by path and build-id only, when they are needed.
+	// searched by path and build-id only, when they are needed.
 	NoProc bool
-	// SameKernel says that a recording is of the kernel that runs now: the
-	// vDSO of its processes is ours.
+	// SameKernel says that a recording is of the running kernel, so that its
+	// processes have the same vDSO.
 	SameKernel bool
-	// SysRoot is put before the paths of files: there they are looked for first
-	// if they are a recording's, else where those that are mapped have no symbols.
+	// SysRoot is a directory in which files are searched by their path: for a
+	// recording before other places, in a live run if the mapped file has no
+	// symbols.
 	SysRoot string
-	// BuildIDs are the build-ids, in hex, that a recording tells of its files
-	// by path. A file with another one is not taken for the recorded.
+	// BuildIDs are the build-ids, in hex, of a recording's files by path. A
+	// file with another build-id is not used.
 	BuildIDs map[string]string
-	// DebugDirs hold separate debug files, and files by build-id;
-	// {"/usr/lib/debug"} if nil.
+	// DebugDirs are directories with separate debug files, and files by
+	// build-id; {"/usr/lib/debug"} if nil.
 	DebugDirs []string
-	// Elsewhere is where files are looked for that are in none of these.
+	// Elsewhere says where files are searched that are in none of these places.
 	Elsewhere Elsewhere
-	// MaxOpen bounds the files held open; 0 is 256, or a quarter of the
-	// process's limit if that is less. Beyond it the one of which nothing
-	// was heard for longest is closed and no longer known.
+	// MaxOpen bounds the open files; 0 means 256, or a quarter of the process's
+	// limit if that is less. Beyond it, the file that was not mapped for
+	// longest is closed and removed from the Store.
 	MaxOpen int
-	// MaxDeleted bounds the bytes of files that were deleted, whose disk space
-	// is only given back when they are closed; 0 is 256 MiB. Beyond it they are
-	// closed as above.
+	// MaxDeleted bounds the bytes of deleted files, whose disk space is freed
+	// only when they are closed; 0 means 256 MiB. Beyond it, they are closed in
+	// the same way.
 	MaxDeleted int64
-	// Expired is asked again and again while a file is read; true ends that. Nil
-	// never does.
+	// Expired is called repeatedly while a file is read; true ends the reading.
+	// May be nil.
 	Expired func() bool
-	// Fits reports that there is memory for so many bytes of a file at once, and for what is made of them;
-	// nil that there always is.
+	// Fits reports that there is memory for a number of bytes of a file and for the tables made
+	// from them; nil means that there always is.
 	Fits func(bytes int64) bool
-	// Note is called for parts of a file that were not read although they are
-	// there. Nil drops that.
+	// Note is called for parts of a file that exist but were not read; may be
+	// nil.
 	Note func(f *File, err error)
 }
 
 // Stats counts the work of a Store.
 type Stats struct {
-	Files    int    // distinct files known
-	Open     int    // open now
-	Closed   uint64 // closed to stay in the bound
+	Files    int    // distinct files
+	Open     int    // open files
+	Closed   uint64 // files closed since a bound was reached
 	NotFound uint64 // mappings whose file was not found
 }
 
-// An ID tells files of a machine apart, as mapping records carry it.
+// An ID identifies a file on a machine; mapping records have it.
 type ID struct {
 	Maj, Min uint32
 	Ino, Gen uint64
 }
 
-// A Store is the files of a run. It is used by one goroutine.
+// A Store has the files of a run. It is used by one goroutine.
 type Store struct {
 	opt     Options
 	byID    map[ID]*File
 	byBuild map[string]*File
 	byPath  map[pathKey]*File
-	missing map[pathKey]*File // not found yet, with the reason
+	missing map[pathKey]*File // files not found so far, with the reason
 	memory  map[ID]bool       // files in memory that are no programs
-	used    *list.List        // of *File that are open, the most recent first
-	opened  int               // so many were
+	used    *list.List        // list of open *File, the most recent first
+	opened  int               // number of files opened so far
 	roots   []*Root
 	own     rootKey
 	stats   Stats
 	vdso    *File
 	vdsoErr bool
-	plain   map[string][]string // files of Elsewhere.Plain by build-id; nil before they were looked at
-	waiting map[*File]bool      // of which something is being fetched
+	plain   map[string][]string // files of Elsewhere.Plain by build-id; nil until they are needed
+	waiting map[*File]bool      // files for which a fetch is in progress
 }
 
 type pathKey struct {
@@ -127,7 +128,7 @@ func (s *Store) Stats() Stats {
 	return s.stats
 }
 
-// Close closes all files. Images stay usable as far as they were read.
+// Close closes all files. The parts of Images that were read stay usable.
 func (s *Store) Close() error {
 	for s.used.Len() > 0 {
 		s.used.Front().Value.(*File).close()
@@ -139,7 +140,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Root returns the root directory of a process that is alive.
+// Root returns the root directory of a running process.
 func (s *Store) Root(pid int32) (*Root, error) {
 	if s.opt.NoProc {
 		return nil, nil
@@ -147,14 +148,14 @@ func (s *Store) Root(pid int32) (*Root, error) {
 	return s.rootOf(filepath.Join(s.opt.Proc, strconv.Itoa(int(pid))))
 }
 
-// A Mapping describes a mapped file that is looked for.
+// A Mapping describes a mapped file to find.
 type Mapping struct {
 	PID        int32
-	Start, End uint64 // of the mapping, for /proc/PID/map_files
-	Path       string // in the process's view
-	ID         ID     // zero if not known
-	BuildID    string // in hex, empty if not known
-	Root       *Root  // of the process
+	Start, End uint64 // addresses of the mapping, for /proc/PID/map_files
+	Path       string // as the process sees it
+	ID         ID     // zero if unknown
+	BuildID    string // in hex, empty if unknown
+	Root       *Root  // root of the process
 }
 
 // Find returns the file of a mapping, nil if there is none: memory without a
@@ -163,7 +164,7 @@ func (s *Store) Find(m Mapping) *File {
 	if !strings.HasPrefix(m.Path, "/") || strings.HasPrefix(m.Path, "//") {
 		return nil
 	}
-	// Memory that looks like a file; JIT compilers map their code so.
+	// Memory that has a file's form, in which JIT compilers map their code.
 	inMemory := strings.HasPrefix(m.Path, "/memfd:") || strings.HasPrefix(m.Path, "/dev/shm/")
 	if !inMemory && strings.HasPrefix(m.Path, "/dev/") || strings.HasPrefix(m.Path, "/SYSV") ||
 		strings.HasPrefix(m.Path, "/anon_hugepage") {
@@ -194,7 +195,7 @@ func (s *Store) Find(m Mapping) *File {
 	}
 	if !s.opt.NoProc {
 		if err := f.open(&m); err != nil {
-			// It is tried again when another process maps it.
+			// This is tried again when another process maps the file.
 			s.stats.NotFound++
 			if len(s.missing) < maxMissing {
 				s.missing[key] = f
@@ -203,7 +204,7 @@ func (s *Store) Find(m Mapping) *File {
 		}
 		delete(s.missing, key)
 		f.err = nil
-		// A file that another process showed under another number.
+		// A file that another process has under another ID.
 		if f.BuildID != "" {
 			if same := s.byBuild[f.BuildID]; same != nil {
 				f.close()
@@ -228,7 +229,7 @@ func (s *Store) Find(m Mapping) *File {
 	return f
 }
 
-// program reports that a file in memory is a program or library, rather than code that a compiler made.
+// program reports that a file in memory is a program or library, and not code made by a compiler.
 func (s *Store) program(m Mapping) bool {
 	if m.ID != (ID{}) {
 		if s.byID[m.ID] != nil {
@@ -257,11 +258,11 @@ func (s *Store) program(m Mapping) bool {
 	return false
 }
 
-// maxCopies bounds the numbers under which one file is known: it lies in the
-// image of every container.
+// maxCopies bounds the IDs of one file: the image of every container may have a
+// copy.
 const maxCopies = 64
 
-// again notes that something was heard of a file.
+// again records a new use of a file.
 func (s *Store) again(f *File) *File {
 	if f.elem != nil {
 		s.used.MoveToFront(f.elem)
@@ -269,11 +270,10 @@ func (s *Store) again(f *File) *File {
 	return f
 }
 
-// maxMissing bounds the files that are remembered although they were not found.
+// maxMissing bounds the remembered files that were not found.
 const maxMissing = 4096
 
-// Open opens a file by its path in r, for a file that is named rather than
-// mapped.
+// Open opens a file by its path in r, for files that are not mapped.
 func (s *Store) Open(r *Root, path string) (*File, error) {
 	key := pathKey{r, path}
 	if f := s.byPath[key]; f != nil {
@@ -288,7 +288,8 @@ func (s *Store) Open(r *Root, path string) (*File, error) {
 	return f, nil
 }
 
-// keep puts an opened file in front and closes those beyond the bound.
+// keep puts an open file at the front of the list, and closes files beyond the
+// bound.
 func (s *Store) keep(f *File) {
 	if f.elem != nil {
 		s.used.MoveToFront(f.elem)
@@ -304,11 +305,12 @@ func (s *Store) keep(f *File) {
 	}
 }
 
-// sweepEvery is after how many opened files it is looked for deleted ones.
+// sweepEvery is the number of opened files after which deleted ones are
+// searched.
 const sweepEvery = 16
 
-// sweep closes deleted files that hold too much of the disk, but for the one
-// that was opened just now.
+// sweep closes deleted files that use too much disk space, except the one that
+// was just opened.
 func (s *Store) sweep() {
 	held := int64(0)
 	for e := s.used.Front().Next(); e != nil; {
@@ -325,8 +327,8 @@ func (s *Store) sweep() {
 	}
 }
 
-// forget closes a file. A caller that has it still reads it by its path; a process that maps it
-// from now on gets another: its inode may be that of a new file.
+// forget closes a file and removes it from the Store. A caller that still has it can read it by
+// its path. A later mapping gets a new File, since a new file may have its inode.
 func (s *Store) forget(f *File) {
 	f.close()
 	if s.byBuild[f.BuildID] == f {
@@ -341,7 +343,7 @@ func (s *Store) forget(f *File) {
 	f.ids, f.keys = nil, nil
 }
 
-// A File is one file that code was mapped from.
+// A File is a file from which code was mapped.
 type File struct {
 	Path    string // as the process sees it
 	BuildID string // in hex, empty if it has none
@@ -349,35 +351,36 @@ type File struct {
 
 	store *Store
 	root  *Root
-	ids   []ID      // under which the store knows it
-	keys  []pathKey // too
+	ids   []ID      // IDs of this file in the Store
+	keys  []pathKey // paths of this file in the Store
 	elem  *list.Element
 	content
 	image      *Image
-	err        error // why there is no image
+	err        error // reason if there is no image
 	debug      *File
-	debugAsked bool   // for debug
+	debugAsked bool   // Debug was called before
 	name       string // its path without the kernel's additions; "" if it was not opened
-	// supplement is the build-id of a supplementary file that is being fetched.
+	// supplement is the build-id of the supplementary file that is being
+	// fetched.
 	supplement string
 }
 
-// content is what the file's bytes are read from.
+// content is the source of the file's bytes.
 type content struct {
 	file *os.File
-	size int64  // of file
+	size int64  // size of file
 	mem  []byte // instead of a file: the vDSO
-	// bare says that the file has the symbols of the program alone: see debugonly.go.
+	// bare says that the file has only the symbols of the program: see debugonly.go.
 	bare    bool
 	extents []extent
 }
 
-// errGone is the reason when the file was replaced since it was mapped.
+// errGone is the reason if the file was replaced after it was mapped.
 var errGone = errors.New("the file at this path is another one than was mapped")
 
-// ways are those to a file that is where it was mapped from: by the mapping itself, which also finds a
-// deleted file, then by its path in the process's root, if need be without what the kernel puts behind the
-// path of a deleted file: there may be a file of that name.
+// ways are the ways to open a mapped file: by the mapping itself in /proc, which also works for a
+// deleted file, then by its path in the process's root. The kernel adds a suffix to the path of a
+// deleted file, which is removed unless a file has that very name.
 func (f *File) ways(m *Mapping) (tries []func() (*os.File, error)) {
 	s := f.store
 	if f.certain(m) {
@@ -387,7 +390,7 @@ func (f *File) ways(m *Mapping) (tries []func() (*os.File, error)) {
 			if strings.HasSuffix(f.Path, deleted) && err == nil {
 				var st unix.Stat_t
 				if unix.Fstat(int(file.Fd()), &st) == nil && st.Nlink > 0 {
-					f.name = f.Path // it is called so
+					f.name = f.Path // a file has that name
 				}
 			}
 			return file, err
@@ -413,8 +416,8 @@ func (f *File) ways(m *Mapping) (tries []func() (*os.File, error)) {
 	return tries
 }
 
-// running opens the program of a process, if it is the file: mappings are for privileged readers, which may
-// have given up what it takes, and a deleted program has no path.
+// running opens the program of a process by /proc/PID/exe, if it is the file. Unlike map_files,
+// that needs no privilege, and it also works for a deleted program.
 func (f *File) running(pid int32) (*os.File, error) {
 	file, err := (*Root)(nil).Open(filepath.Join(f.store.opt.Proc, strconv.Itoa(int(pid)), "exe"))
 	if err != nil {
@@ -429,12 +432,12 @@ func (f *File) running(pid int32) (*os.File, error) {
 	return file, nil
 }
 
-// certain reports that the first way is the mapping itself.
+// certain reports that a way is the mapping itself.
 func (f *File) certain(m *Mapping) bool {
 	return m != nil && m.End > m.Start && m.PID > 0 && !f.store.opt.NoProc
 }
 
-// deleted is what the kernel puts behind the path of a deleted file.
+// deleted is the kernel's suffix for the path of a deleted file.
 const deleted = " (deleted)"
 
 // paths returns the paths that the file may have.
@@ -445,12 +448,12 @@ func (f *File) paths() []string {
 	return []string{f.Path}
 }
 
-// open tries the ways to a file, then its path in our root.
+// open tries the ways to open a file, then its path in our root.
 func (f *File) open(m *Mapping) error {
 	s := f.store
 	tries, exact := f.ways(m), f.certain(m)
 
-	// A file of a recording from elsewhere, or one that is gone, may have been copied.
+	// There may be a copy of a file that is of another machine, or was deleted.
 	known := len(tries)
 	for _, dir := range s.opt.DebugDirs {
 		for _, at := range byID(dir, f.BuildID, "/elf", "", ".debug") {
@@ -484,12 +487,12 @@ func (f *File) open(m *Mapping) error {
 		}
 	}
 	if m == nil && f.elsewhere() == nil {
-		return nil // it is wanted now, not only mapped
+		return nil // it is needed now, not only mapped
 	}
 	return first
 }
 
-// reopen opens a file that was closed; a process that maps it from now on gets it again.
+// reopen opens a closed file again, and adds it to the Store again.
 func (f *File) reopen() error {
 	if err := f.open(nil); err != nil {
 		return err
@@ -500,16 +503,16 @@ func (f *File) reopen() error {
 	return nil
 }
 
-// adopt takes an opened file if it is the one that was mapped. certain says
-// that the kernel itself led to it.
+// adopt uses an opened file if it is the mapped one. certain says that it was
+// opened through the mapping itself.
 func (f *File) adopt(file *os.File, certain bool) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
 		return err
 	}
 	if !certain && f.ID.Ino != 0 && !f.store.opt.NoProc {
-		// Overlay and btrfs show files under other device numbers than
-		// mappings do, and then the inode may differ too.
+		// On overlayfs and btrfs, the device number of a file differs from the
+		// mapping's, and the inode may differ too.
 		sameDev := unix.Major(uint64(st.Dev)) == f.ID.Maj && unix.Minor(uint64(st.Dev)) == f.ID.Min
 		if sameDev && st.Ino != f.ID.Ino {
 			return errGone
@@ -517,7 +520,7 @@ func (f *File) adopt(file *os.File, certain bool) error {
 	}
 	id := buildIDOf(file, st.Size)
 	if id == "" && f.BuildID != "" {
-		// Go's linker leaves it out of the segment of notes.
+		// Go's linker does not put the build-id into the segment of notes.
 		if im, err := ReadImage(file, st.Size); err == nil {
 			id = im.BuildID()
 		}
@@ -541,16 +544,16 @@ func (f *File) close() {
 	}
 }
 
-// Opened reports whether the file is there to be read.
+// Opened reports whether the file can be read.
 func (f *File) Opened() bool { return f.file != nil || f.mem != nil || f.image != nil }
 
 // Size is the size of the file in bytes, 0 if it was never opened.
 func (f *File) Size() int64 { return f.size }
 
-// Root is the root directory that Path belongs to.
+// Root is the root directory of Path.
 func (f *File) Root() *Root { return f.root }
 
-// Name is the path of the file without the kernel's additions.
+// Name is the path of the file without the kernel's suffix.
 func (f *File) Name() string {
 	if f.name != "" {
 		return f.name
@@ -558,7 +561,7 @@ func (f *File) Name() string {
 	return strings.TrimSuffix(f.Path, deleted)
 }
 
-// ReadAt implements io.ReaderAt; a file that was closed is opened again.
+// ReadAt implements io.ReaderAt; it opens a closed file again.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	if f.mem != nil {
 		if off < 0 || off >= int64(len(f.mem)) {

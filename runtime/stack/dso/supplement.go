@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 )
 
-// This file finds supplementary files: dwz moves debug information that several debug files have in common
-// into one more file, to which they refer by its path and its build-id.
+// This file finds supplementary files: dwz moves debug information that several debug files share
+// into another file, to which they refer by its path and its build-id.
 
-// Supplement returns the supplementary file of a file f with the debug information of a program. wants is
-// the path by which f refers to it, "" if f refers to none; the file is nil if it is not there.
+// Supplement returns the supplementary file of f, a file with debug information. wants is the path
+// by which f refers to it, "" if f refers to none; the file is nil if it is not found.
 func (s *Store) Supplement(program, f *File) (sup *File, wants string) {
 	im, err := f.Image()
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Store) Supplement(program, f *File) (sup *File, wants string) {
 	return nil, name
 }
 
-// isSupplement reports that a file is the one that is meant by a build-id, or by the checksum in its own
+// isSupplement reports that a file has the expected build-id, or the expected checksum in its own
 // .debug_sup.
 func (f *File) isSupplement(id string) bool {
 	if f.BuildID == id {

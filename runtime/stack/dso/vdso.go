@@ -10,9 +10,9 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// VDSO is the code that the kernel maps into every process. All of one word
-// size have the same; ours is read from our own memory. Nil if there is none,
-// or the processes are another kernel's.
+// VDSO returns the code that the kernel maps into every process. It is the same
+// for all processes of one word size, and is read from our own memory. Nil if
+// there is none, or if the processes run on another kernel.
 func (s *Store) VDSO() *File {
 	if s.vdso != nil || s.vdsoErr || s.opt.NoProc && !s.opt.SameKernel {
 		return s.vdso

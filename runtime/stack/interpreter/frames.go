@@ -8,12 +8,13 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// This file makes frames of what the program of the kernel found, and puts them into chains.
+// This file converts the results of the kernel's program to frames, and puts them into
+// chains.
 
-// unknown is for words that stand for no function.
+// unknown is the frame for words without a function.
 var unknown = []*result.Frame{{DSO: result.UnknownFunction("")}}
 
-// number is the number of a frame as it is shown.
+// number returns the number of a frame.
 func (w *Walker) number(p *process, mem io.ReaderAt, f interpreted.Frame) uint64 {
 	fn := p.function(w, mem, object{f.Code, f.Check})
 	if fn == nil {
@@ -22,7 +23,7 @@ func (w *Walker) number(p *process, mem io.ReaderAt, f interpreted.Frame) uint64
 	return w.place(fn.frame(mem, f), p.unknown)
 }
 
-// place is the number of a frame; other, if there are too many.
+// place returns the number of a frame; other if there are too many.
 func (w *Walker) place(frame result.Frame, other uint64) uint64 {
 	if at, ok := w.index[frame]; ok {
 		return at
@@ -38,10 +39,12 @@ func (w *Walker) place(frame result.Frame, other uint64) uint64 {
 	return uint64(len(w.list))
 }
 
-// perCode is about the memory of a code object beside its texts and lines, in bytes.
+// perCode is the approximate memory of a code object without its texts and lines, in
+// bytes.
 const perCode = 256
 
-// function is what a code object of a process is, nil if it is gone.
+// function reads the function of a code object of a process, nil if the object
+// has changed.
 func (p *process) function(w *Walker, mem io.ReaderAt, at object) function {
 	if fn, known := p.functions[at]; known {
 		return fn
@@ -49,7 +52,7 @@ func (p *process) function(w *Walker, mem io.ReaderAt, at object) function {
 	fn, ok := p.read(mem, at.at, at.check)
 	if !ok {
 		w.stats.Unknown++
-		return nil // the next time it may be
+		return nil // it may succeed the next time
 	}
 	if w.cachedBytes += perCode + fn.bytes(); w.cachedBytes > maxHeld {
 		for _, other := range w.spaces {
@@ -57,7 +60,7 @@ func (p *process) function(w *Walker, mem io.ReaderAt, at object) function {
 				clear(other.functions)
 			}
 		}
-		for _, other := range w.running { // of a space that was forgotten
+		for _, other := range w.running { // a space that was forgotten
 			clear(other.functions)
 		}
 		w.cachedBytes = perCode + fn.bytes()
@@ -66,7 +69,8 @@ func (p *process) function(w *Walker, mem io.ReaderAt, at object) function {
 	return fn
 }
 
-// Frame is the function that a word of a chain stands for: its number, and 1.
+// Frame returns the frame for a word of a chain, which is the frame's number
+// plus 1.
 func (w *Walker) Frame(word uint64) []*result.Frame {
 	if word <= 1 || word-1 > uint64(len(w.list)) {
 		return unknown
@@ -74,8 +78,9 @@ func (w *Walker) Frame(word uint64) []*result.Frame {
 	return w.list[word-2 : word-1 : word-1]
 }
 
-// merge appends a chain with the frames of each call of the interpreter in the place of its own
-// function. Calls whose function is not in the chain come last: the walk ended before.
+// merge appends a chain in which each call of the interpreter's own function is replaced by the
+// frames of that call. Calls whose function is not in the chain come last: the kernel's walk
+// ended before them.
 func merge(dst, chain []uint64, calls [][]uint64, p *process) []uint64 {
 	b := builder{out: dst}
 	stack.Each(chain, func(addr uint64, in stack.Context, exact bool) {
@@ -100,7 +105,7 @@ func merge(dst, chain []uint64, calls [][]uint64, p *process) []uint64 {
 type builder struct {
 	out   []uint64
 	in    stack.Context
-	exact bool // what comes next would be, by the markers so far
+	exact bool // the next address would be exact by the markers so far
 	user  bool
 }
 
@@ -118,14 +123,14 @@ func (b *builder) call(numbers []uint64) {
 		return
 	}
 	if b.in != stack.Interpreted {
-		if !b.user { // a test for a user part looks for this
+		if !b.user { // hasUser searches this marker
 			b.out = append(b.out, stack.Mark(stack.User, true))
 			b.user = true
 		}
 		b.out = append(b.out, stack.Mark(stack.Interpreted, true))
 	}
 	for _, n := range numbers {
-		b.out = append(b.out, n+1) // 0 is no word of a chain
+		b.out = append(b.out, n+1) // 0 is not used in chains
 	}
 	b.in, b.exact = stack.Interpreted, false
 }

@@ -11,31 +11,32 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file says what has to be known of a language, a file of its own for each, and has what their
-// readers share. The process goes on while its memory is read: what is read may be anything, and counts
-// only if it is the object of the sample.
+// This file defines the facts that are needed about a language, and functions for its readers; each
+// language has a file of its own. The process runs while its memory is read, so the content may be
+// anything. It is used only if the check shows that it is the object of the sample.
 
-// A language is one whose functions are known in stacks.
+// A language is a language whose functions are found in stacks.
 type language struct {
-	name  string         // is in all of these:
-	files *regexp.Regexp // names of files that have its interpreter
-	// carrier looks at such a file; nil if it is of no version that is known.
+	name  string         // is part of the names of these files
+	files *regexp.Regexp // matches names of files with its interpreter
+	// carrier reads such a file; nil if its version is not supported.
 	carrier func(im *dso.Image, name string) *carrier
 }
 
 var languages = []*language{python, ruby, php}
 
-// A reader reads a function from the code object of a process; false if it is not, or no longer, the one
-// with that check.
+// A reader reads a function from a code object of a process; false if the object does not have that
+// check.
 type reader func(mem io.ReaderAt, at, check uint64) (function, bool)
 
-// A function is one that was read.
+// A function is a function that was read from a process.
 type function interface {
 	frame(mem io.ReaderAt, f interpreted.Frame) result.Frame
-	bytes() int // of its texts and lines
+	bytes() int // memory of its texts and lines
 }
 
-// languageOf is the language whose interpreter a file has, by its name; nil if it has none.
+// languageOf is the language whose interpreter is in a file, by the file's name; nil if
+// there is none.
 func languageOf(file string) *language {
 	for _, l := range languages {
 		if strings.Contains(file, l.name) && l.files.MatchString(file) {
@@ -45,12 +46,12 @@ func languageOf(file string) *language {
 	return nil
 }
 
-// unknown is the number of the frame of functions that could not be read.
+// unknown returns the number of the frame for functions that could not be read.
 func (l *language) unknown(w *Walker) uint64 {
 	return w.place(result.Frame{DSO: result.UnknownFunction(l.name)}, 0)
 }
 
-// same reports that the three pointers there still have that check.
+// same reports that the three pointers at an address still have that check.
 func same(mem io.ReaderAt, at, check uint64) bool {
 	var b [24]byte
 	_, err := mem.ReadAt(b[:], int64(at))
@@ -58,7 +59,7 @@ func same(mem io.ReaderAt, at, check uint64) bool {
 	return err == nil && interpreted.Check(le.Uint64(b[:]), le.Uint64(b[8:]), le.Uint64(b[16:])) == check
 }
 
-// wordAt reads a word; false if it cannot be read, or is 0.
+// wordAt reads a word; false if it cannot be read or is 0.
 func wordAt(mem io.ReaderAt, at uint64) (uint64, bool) {
 	var b [8]byte
 	if _, err := mem.ReadAt(b[:], int64(at)); err != nil {

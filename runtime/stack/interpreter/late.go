@@ -7,11 +7,13 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// This file has the functions that run when a sample is read, where no program of the kernel could look as
-// it was taken. They are a moment younger, and mostly the same. Calls that have returned are unknown.
+// This file finds the interpreted functions when a sample is read, if no program of the kernel
+// could do so when it was taken. The functions may have changed in between, but mostly have not.
+// Calls that have returned are unknown.
 
-// threadTID is where the C library has the number of a thread, from what pthread_self returns on: a fact of
-// glibc on x86-64. Elsewhere only a process's first thread is known.
+// threadTID is the offset of a thread's number in the C library's thread structure, to which
+// pthread_self points: a fact of glibc on x86-64. On other machines only the first thread of a
+// process is recognized.
 const threadTID = 720
 
 func (w *Walker) late(dst []uint64, p *process, tid int32, chain []uint64) (out []uint64, ok bool) {
@@ -48,11 +50,11 @@ func (w *Walker) late(dst []uint64, p *process, tid int32, chain []uint64) (out 
 			inChain++
 		}
 	})
-	for inChain > len(calls) { // a call of the sample has returned: it had some function
+	for inChain > len(calls) { // a call of the sample has returned: its function is unknown
 		calls = append([][]uint64{{p.unknown}}, calls...)
 	}
 	return merge(dst, chain, calls, p), true
 }
 
-// maxInner bounds the threads of a process whose numbers are remembered.
+// maxInner bounds the remembered numbers of a process's threads.
 const maxInner = 1 << 12

@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file is PHP 8.2 and 8.4, as builds without threads (NTS) have it. Offsets are facts of the headers
+// This file supports PHP 8.2 and 8.4, built without threads (NTS). Offsets are from the headers
 // Zend/zend_compile.h and Zend/zend_globals.h.
 
 var php = &language{
@@ -29,23 +29,23 @@ var phpLayouts = map[byte]phpLayout{
 	'4': {file: 168, ops: 104, count: 96},
 }
 
-// What the versions have in common: of executor_globals, zend_execute_data, zend_function, zend_op.
+// Offsets that the versions share: in executor_globals, zend_execute_data, zend_function, zend_op.
 const (
 	phpCurrent  = 488
-	phpName     = 8 // behind it scope and prototype
+	phpName     = 8 // followed by scope and prototype
 	phpOpLine   = 24
 	phpOpSize   = 32
 	phpCallsTop = 1 << 17 // ZEND_CALL_TOP
 	phpInternal = 1       // the type of functions in C
 )
 
-// phpVersion is the header by which PHP names its version to clients.
+// phpVersion matches the text with which PHP tells clients its version.
 var phpVersion = []byte("X-Powered-By: PHP/8.")
 
 func phpCarrier(im *dso.Image, _ string) *carrier {
 	of, ok := symbols(im, "executor_globals", "execute_ex")
 	if !ok {
-		return nil // or one with threads
+		return nil // unsupported, or built with threads
 	}
 	constants, err := im.Data(".rodata")
 	if err != nil {
@@ -70,10 +70,10 @@ func phpCarrier(im *dso.Image, _ string) *carrier {
 	}
 }
 
-// A phpFunction is a zend_function, as read.
+// A phpFunction is a zend_function that was read.
 type phpFunction struct {
 	name, file string
-	ops, end   uint64 // where its instructions lie
+	ops, end   uint64 // addresses of its instructions
 }
 
 func (l phpLayout) read(mem io.ReaderAt, at, check uint64) (function, bool) {
@@ -82,7 +82,7 @@ func (l phpLayout) read(mem io.ReaderAt, at, check uint64) (function, bool) {
 		return nil, false
 	}
 	word := func(at uint64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
-	f := &phpFunction{name: "{main}"} // code that is in no function has none, as in PHP's own traces
+	f := &phpFunction{name: "{main}"} // code outside of functions has this name in PHP's own traces
 	if interpreted.Check(word(phpName), word(phpName+8), word(phpName+16)) != check {
 		return nil, false
 	}
@@ -118,7 +118,7 @@ func phpText(mem io.ReaderAt, at uint64) (string, bool) {
 
 func (p *phpFunction) bytes() int { return len(p.name) + len(p.file) }
 
-// frame has no file if the function is one in C.
+// frame returns the frame, without a file if the function is written in C.
 func (p *phpFunction) frame(mem io.ReaderAt, f interpreted.Frame) result.Frame {
 	shown := result.Frame{Symbol: p.name, DSO: p.file, File: p.file}
 	if p.file == "" {

@@ -14,13 +14,16 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// This file finds the interpreter of a process: the file that has it, and where that is mapped.
+// This file finds the interpreter of a process: its file, and the address at which the file is
+// mapped.
 
-// A carrier is a file that has an interpreter, as far as it matters. Addresses are as the file counts.
+// A carrier has the needed facts about a file with an interpreter. Addresses are addresses in the
+// file's tables.
 type carrier struct {
 	config interpreted.Config
-	eval   []unwind.Piece // the interpreter's own function, in whose places the frames come
-	// reader reads functions where the file is mapped; by is added to its addresses.
+	eval   []unwind.Piece // code of the interpreter's own function, which the frames replace
+	// reader returns the reader for a mapping of the file; by is added to the file's
+	// addresses.
 	reader func(by uint64) reader
 }
 
@@ -36,13 +39,13 @@ func (p *process) evaluates(addr uint64) bool {
 	return false
 }
 
-// pieceOf is the code that a symbol names.
+// pieceOf is the code of a symbol.
 func pieceOf(s elf.Symbol) unwind.Piece { return unwind.Piece{From: s.Value, To: s.Value + s.Size} }
 
-// maxSymbols bounds a table of symbols that is looked through, in bytes.
+// maxSymbols bounds a symbol table that is searched, in bytes.
 const maxSymbols = 16 << 20
 
-// symbols finds symbols of a file, by name; false if one is missing.
+// symbols finds symbols of a file by name; false if one is missing.
 func symbols(im *dso.Image, names ...string) (map[string]elf.Symbol, bool) {
 	found := map[string]elf.Symbol{}
 	look := func(read func() ([]elf.Symbol, error), in *elf.Section) {
@@ -66,21 +69,22 @@ func symbols(im *dso.Image, names ...string) (map[string]elf.Symbol, bool) {
 	return found, len(found) == len(names)
 }
 
-// A process is one with an interpreter.
+// A process is a process with an interpreter.
 type process struct {
 	pid       int32
-	unknown   uint64 // the number of the frame of functions that could not be read
+	unknown   uint64 // number of the frame for functions that could not be read
 	config    interpreted.Config
-	eval      []unwind.Piece // the interpreter's own function
+	eval      []unwind.Piece // code of the interpreter's own function
 	read      reader
 	functions map[object]function
-	inner     map[int32]int32 // numbers of threads in their own namespace, where frames are followed late
+	inner     map[int32]int32 // numbers of threads in their own namespace, for late.go
 }
 
-// object is a code object of a process; another one that lies there later has another check.
+// object identifies a code object of a process; a later object at the same address has
+// another check.
 type object struct{ at, check uint64 }
 
-// processOf finds the interpreter of a process, nil if it has none.
+// processOf finds the interpreter of a process; nil if it has none.
 func (w *Walker) processOf(s *task.Space) *process {
 	for _, r := range s.Regions() {
 		if r.File == nil {
@@ -120,7 +124,8 @@ func (w *Walker) processOf(s *task.Space) *process {
 	return nil
 }
 
-// Runs reports that some process that runs now is an interpreter's own program.
+// Runs reports that some running process is a program of an interpreter, such
+// as python.
 func Runs() bool {
 	list, err := os.ReadDir("/proc")
 	if err != nil {
@@ -139,7 +144,7 @@ func Runs() bool {
 	return false
 }
 
-// readable is the memory of a process.
+// readable is the interface for reading the memory of a process.
 type readable interface {
 	io.ReaderAt
 	io.Closer

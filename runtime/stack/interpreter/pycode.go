@@ -12,7 +12,7 @@ import (
 
 // This file reads Python's code objects from the memory of a process.
 
-// A code is a code object, as read.
+// A code is a code object that was read.
 type code struct {
 	name, file string
 	first      int
@@ -20,13 +20,14 @@ type code struct {
 	layout     *layout
 }
 
-// Bounds of what is read of an object: letters of a text, bytes of its lines.
+// Bounds on the parts of an object that are read: characters of a text, bytes
+// of its lines.
 const (
 	maxText  = 512
 	maxLines = 64 << 10
 )
 
-// readCode reads an object; false if it is not, or no longer, the one with that check.
+// readCode reads a code object; false if it does not have that check.
 func readCode(mem io.ReaderAt, l *layout, codeType, at, check uint64) (c code, ok bool) {
 	var b [1024 + 64]byte
 	size := max(l.code.strings+24, l.code.lines+8, l.code.first+4)
@@ -53,7 +54,7 @@ func readCode(mem io.ReaderAt, l *layout, codeType, at, check uint64) (c code, o
 	return c, same(mem, at+l.code.strings, check)
 }
 
-// line is where in its function a frame was.
+// line returns the source line of a position in the code.
 func (c *code) line(f interpreted.Frame) int {
 	instr := f.Instr &^ interpreted.IsEntry
 	at := int64(instr - f.Code - c.layout.code.begin)
@@ -75,7 +76,7 @@ func (c *code) frame(_ io.ReaderAt, f interpreted.Frame) result.Frame {
 	return result.Frame{Symbol: c.name, DSO: c.file, File: c.file, Line: c.line(f)}
 }
 
-// readBytes reads an object of bytes, nil if it is none.
+// readBytes reads a bytes object; nil if it is not one.
 func readBytes(mem io.ReaderAt, at uint64) []byte {
 	var head [32]byte
 	if _, err := mem.ReadAt(head[:], int64(at)); err != nil {
@@ -84,7 +85,7 @@ func readBytes(mem io.ReaderAt, at uint64) []byte {
 	return piece(mem, at+32, binary.LittleEndian.Uint64(head[16:]))
 }
 
-// readText reads a text that lies in one piece, as names do.
+// readText reads a compact text object, as names are.
 func readText(mem io.ReaderAt, l textLayout, at uint64) (string, bool) {
 	var head [40]byte
 	if _, err := mem.ReadAt(head[:], int64(at)); err != nil {
@@ -92,7 +93,7 @@ func readText(mem io.ReaderAt, l textLayout, at uint64) (string, bool) {
 	}
 	le := binary.LittleEndian
 	length, state := le.Uint64(head[16:]), le.Uint32(head[32:])>>2
-	if state&7 == 0 { // early releases of 3.14 have more bits in front, which are 0 or small
+	if state&7 == 0 { // early releases of 3.14 have more low bits, which are 0 or small
 		state >>= 14
 	}
 	kind, compact, ascii := uint64(state&7), state>>3&1 != 0, state>>4&1 != 0

@@ -10,15 +10,17 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file says where interpreters of Python have what. From 3.13 on they say so themselves, at the begin of
-// _PyRuntime; offsets of those before are facts of their headers (Include/cpython/*.h and
-// Include/internal/*.h), for 64-bit machines. They do not change within 3.x.
+// This file has the offsets in the structures of Python interpreters. From 3.13 on, an interpreter
+// has a table of them at the begin of _PyRuntime. The offsets for earlier versions are from their
+// headers (Include/cpython/*.h and Include/internal/*.h), for 64-bit machines. They do not change
+// within a version 3.x.
 
-// A layout holds where one version of Python keeps its runtime, code objects and texts.
+// A layout has the offsets in the runtime, code objects and texts of one version of
+// Python.
 type layout struct {
-	minor  int // of 3.x
+	minor  int // the x of version 3.x
 	head   uint64
-	config interpreted.Config // but for Head
+	config interpreted.Config // without Head
 	code   codeLayout
 	text   textLayout
 }
@@ -29,19 +31,20 @@ type codeLayout struct {
 	strings   uint64 // co_filename; co_name follows it, and from 3.11 on co_qualname
 	qualified bool
 	lines     uint64 // co_linetable, co_lnotab
-	begin     uint64 // co_code_adaptive; 0 if places in code count from 0
+	begin     uint64 // co_code_adaptive; 0 if positions in code count from 0
 }
 
-// textLayout are sizes of the two heads of texts, behind which their letters are.
+// textLayout has the sizes of the two kinds of headers of texts, after which the
+// characters follow.
 type textLayout struct{ ascii, compact uint64 }
 
-// Before 3.12 a text has a pointer to another form of it.
+// Before 3.12 the header has a pointer to another form of the text.
 var (
 	oldText = textLayout{48, 72}
 	newText = textLayout{40, 56}
 )
 
-// layouts are the layouts of versions that do not tell, by 3.x.
+// layouts are the layouts of versions without such a table, by the x of 3.x.
 var layouts = map[int]layout{
 	9: {
 		head: 32,
@@ -93,7 +96,7 @@ func pythonCarrier(im *dso.Image, name string) *carrier {
 	if err != nil {
 		return nil
 	}
-	const evaluates = "_PyEval_EvalFrameDefault" // without it frames come last
+	const evaluates = "_PyEval_EvalFrameDefault" // if it is missing, frames come last
 	of, _ := symbols(im, "_PyRuntime", "PyCode_Type", evaluates)
 	runtime, codeType := of["_PyRuntime"].Value, of["PyCode_Type"].Value
 	if runtime == 0 || codeType == 0 {
@@ -114,8 +117,8 @@ func pythonCarrier(im *dso.Image, name string) *carrier {
 	return c
 }
 
-// The struct _Py_DebugOffsets of Include/internal/pycore_debug_offsets.h, as far as it is read: offsets in
-// it by version. Parts grew between versions.
+// Offsets in struct _Py_DebugOffsets of Include/internal/pycore_debug_offsets.h, for the members
+// that are read. Its parts grew between versions.
 type debugLayout struct {
 	nextInterp, threads                int
 	nextThread, frame, threadID        int
@@ -125,13 +128,13 @@ type debugLayout struct {
 
 type debugCode struct{ filename, name, qualname, linetable, first, adaptive int }
 
-// debugSize is how many bytes of it are read.
+// debugSize is the number of bytes of it that are read.
 const debugSize = 1024
 
-// parts makes a debugLayout of how many numbers its parts have.
+// parts makes a debugLayout from the number of members of each part.
 func parts(interp, thread, frame int) debugLayout {
 	at := func(begin, i int) int { return begin + 8*i }
-	i := 48 // behind the cookie, the version, what is free-threaded, and the runtime's three numbers
+	i := 48 // after the cookie, the version, the flag of free threading, and three members about the runtime
 	t := at(i, interp)
 	f := at(t, thread)
 	c := at(f, frame)
@@ -143,8 +146,8 @@ func parts(interp, thread, frame int) debugLayout {
 	}
 }
 
-// readLayout reads the layout that an interpreter tells of itself; false if it does not, or in words that
-// are not known.
+// readLayout reads the layout from the table in an interpreter; false if there is none, or if its
+// form is unknown.
 func readLayout(minor int, b []byte) (l layout, ok bool) {
 	var d debugLayout
 	switch minor {
@@ -160,7 +163,7 @@ func readLayout(minor int, b []byte) (l layout, ok bool) {
 	}
 	num := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 	if v := num(8); v>>24 != 3 || int(v>>16&0xff) != minor || num(16) != 0 {
-		return l, false // another version, or one without the lock that all threads share
+		return l, false // another version, or one without the global interpreter lock
 	}
 	l = layout{minor: minor, head: num(40), text: newText}
 	l.config = interpreted.Config{
@@ -180,7 +183,7 @@ func readLayout(minor int, b []byte) (l layout, ok bool) {
 	return l, plausible
 }
 
-// layoutOf is the layout of a version; b is the begin of _PyRuntime.
+// layoutOf returns the layout of a version; b is the begin of _PyRuntime.
 func layoutOf(minor int, b []byte) (l layout, ok bool) {
 	if minor >= 13 {
 		l, ok = readLayout(minor, b)

@@ -1,7 +1,7 @@
 package interpreter
 
-// This file finds source lines in the three forms that code objects had: Objects/lnotab_notes.txt of
-// 3.9 and 3.10, Objects/locations.md since.
+// This file finds source lines in the three formats of code objects: Objects/lnotab_notes.txt of
+// 3.9 and 3.10, and Objects/locations.md since then.
 
 // lineOf is the line of a byte of the code, 0 if it has none.
 func lineOf(minor int, table []byte, first, at int) int {
@@ -16,7 +16,7 @@ func lineOf(minor int, table []byte, first, at int) int {
 	return lineOfEntries(table, first, at)
 }
 
-// lineOfPairs is for 3.9: steps of bytes and lines.
+// lineOfPairs is for 3.9: pairs of increments of bytes and lines.
 func lineOfPairs(table []byte, line, at int) int {
 	addr := 0
 	for ; len(table) >= 2; table = table[2:] {
@@ -28,7 +28,7 @@ func lineOfPairs(table []byte, line, at int) int {
 	return line
 }
 
-// lineOfRanges is for 3.10: bytes that have a line.
+// lineOfRanges is for 3.10: ranges of bytes with a line.
 func lineOfRanges(table []byte, line, at int) int {
 	end := 0
 	for ; len(table) >= 2; table = table[2:] {
@@ -46,7 +46,8 @@ func lineOfRanges(table []byte, line, at int) int {
 	return 0
 }
 
-// lineOfEntries is for 3.11 and later: a number of instructions of two bytes, with columns.
+// lineOfEntries is for 3.11 and later: entries for a number of two-byte instructions, with
+// columns.
 func lineOfEntries(table []byte, line, at int) int {
 	end := 0
 	for len(table) > 0 {

@@ -12,8 +12,8 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file is Ruby 3.1 and 3.3 (CRuby), if the file tells where the virtual machine is: Debian's 3.3
-// does not. Offsets are facts of the headers vm_core.h, ractor_core.h, iseq.h.
+// This file supports Ruby 3.1 and 3.3 (CRuby), if the file has a symbol for the virtual machine;
+// Debian's 3.3 does not. Offsets are from the headers vm_core.h, ractor_core.h, iseq.h.
 
 var ruby = &language{
 	name: "ruby",
@@ -22,11 +22,11 @@ var ruby = &language{
 	carrier: rubyCarrier,
 }
 
-// A rubyLayout is what differs between versions.
+// A rubyLayout has the facts that differ between versions.
 type rubyLayout struct {
 	config interpreted.Config
 	info   uint64 // offset of insns_info in an iseq's body
-	short  uint64 // where texts have their letters if they lie in the object itself
+	short  uint64 // offset of the characters of texts stored in the object itself
 	number bool   // the first line is a number, not an object
 }
 
@@ -40,16 +40,16 @@ var rubyLayouts = map[string]rubyLayout{
 		info: 112, short: 24, number: true},
 }
 
-// What they have in common: of an iseq's body, and of objects.
+// Offsets that the versions share: in an iseq's body, and in objects.
 const (
-	rubySize     = 4 // words of its code
+	rubySize     = 4 // size of its code in words
 	rubyCode     = 8
 	rubyLocation = 64 // path, base label, label, first line
 	rubyFinish   = 0x20
 	rubyString   = 0x05
 	rubyArray    = 0x07
-	rubyApart    = 1 << 13 // of a string: its letters lie elsewhere; of an array: its objects do not
-	rubyInfoSize = 12      // an entry of insns_info
+	rubyApart    = 1 << 13 // for a string: stored elsewhere; for an array: stored in the object
+	rubyInfoSize = 12      // size of an entry of insns_info
 )
 
 func rubyCarrier(im *dso.Image, _ string) *carrier {
@@ -63,7 +63,7 @@ func rubyCarrier(im *dso.Image, _ string) *carrier {
 		return nil
 	}
 	c := l.config
-	// The threads of the first ractor: a list that ends where it began.
+	// The threads of the first ractor are a circular list.
 	c.Head, c.First, c.NextThread = of["ruby_current_vm_ptr"].Value, 1+32, 0
 	c.Holder, c.Stack = 1+16, 0
 	c.Instr, c.Code, c.Body, c.Owner, c.Size = 0, 16, 1+16, 32, 40
@@ -72,14 +72,14 @@ func rubyCarrier(im *dso.Image, _ string) *carrier {
 		reader: func(uint64) reader { return l.read }}
 }
 
-// A rubyFunction is the body of an iseq, as read.
+// A rubyFunction is the body of an iseq that was read.
 type rubyFunction struct {
 	name, file string
 	code       uint64
 	words      uint64
 	first      int
 	lines      []byte // entries of insns_info
-	index      []byte // which of them a word of the code has
+	index      []byte // index from words of the code to these entries
 }
 
 func (l rubyLayout) read(mem io.ReaderAt, at, check uint64) (function, bool) {
@@ -108,7 +108,8 @@ func (l rubyLayout) read(mem io.ReaderAt, at, check uint64) (function, bool) {
 	return f, ok1 && ok2 && f.name != "" && same(mem, at+rubyLocation, check)
 }
 
-// path reads the file of an iseq: a text, or two, of which the second is absolute.
+// path reads the file name of an iseq: a text, or an array of two texts, of which
+// the second is the absolute path.
 func (l rubyLayout) path(mem io.ReaderAt, at uint64) (string, bool) {
 	flags, ok := wordAt(mem, at)
 	if !ok || flags&0x1f != rubyArray {
@@ -156,7 +157,7 @@ func (r *rubyFunction) bytes() int {
 func (r *rubyFunction) frame(_ io.ReaderAt, f interpreted.Frame) result.Frame {
 	shown := result.Frame{Symbol: r.name, DSO: r.file, File: r.file, Line: r.first}
 	if at := (f.Instr&^interpreted.IsEntry - r.code) / 8; f.Instr != 0 && at <= r.words {
-		// It is the place of the next instruction, but at the begin.
+		// The position is the one of the next instruction, except at the begin.
 		if line := r.line(max(at, 1) - 1); line > 0 {
 			shown.Line = line
 		}
@@ -164,7 +165,7 @@ func (r *rubyFunction) frame(_ io.ReaderAt, f interpreted.Frame) result.Frame {
 	return shown
 }
 
-// line is the line of a word of the code.
+// line returns the source line of a word of the code.
 func (r *rubyFunction) line(at uint64) int {
 	i := 1
 	if len(r.lines) > rubyInfoSize {
@@ -176,8 +177,9 @@ func (r *rubyFunction) line(at uint64) int {
 	return int(int32(binary.LittleEndian.Uint32(r.lines[(i-1)*rubyInfoSize:])))
 }
 
-// An index is which entry each word of the code has: for the first ones numbers of 7 bits, 9 in a word;
-// then blocks of bits, each with what is in the blocks before it, and in the parts of it.
+// An index gives the entry of each word of the code. For the first words it has numbers of 7 bits,
+// 9 in a word. Then it has blocks of bits, each with the count of bits in earlier blocks and in its
+// own parts.
 const (
 	rubyNumbers = 54
 	rubyHead    = rubyNumbers / 9 * 8

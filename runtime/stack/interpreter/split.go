@@ -10,18 +10,20 @@ import (
 	"ppscript/runtime/stack/unwind"
 )
 
-// This file finds the code of a function that a compiler split. What it takes for rarely run lies elsewhere,
-// in a piece with no symbol in a stripped file: in CPython 3.14 of Debian nearly the whole interpreter.
+// This file finds all code of a function that a compiler has split. The compiler puts code that it
+// expects to run rarely elsewhere, in a piece that has no symbol in a stripped file. In Debian's
+// CPython 3.14 that is nearly the whole interpreter.
 
-// Bounds, also for files that are made to take long: of a function's pieces, and of the code that is decoded
-// to find them, in bytes.
+// Bounds, also for malicious files: on a function's pieces, and on the code that is decoded to find
+// them, in bytes.
 const (
 	maxSplit   = 8
 	maxDecoded = 4 << 20
 )
 
-// split is the code of a function, whose symbol names its first piece. A jump into the middle of a piece
-// says that both are of one function: others are entered where they begin.
+// split returns the pieces of a function, whose symbol names the first piece. A jump into the
+// middle of a piece shows that both belong to one function, since other functions are entered at
+// their begin.
 func split(im *dso.Image, first unwind.Piece) []unwind.Piece {
 	all := unwind.Pieces(im)
 	found := []unwind.Piece{first}
@@ -54,13 +56,14 @@ func split(im *dso.Image, first unwind.Piece) []unwind.Piece {
 	return found
 }
 
-// jumps are where the direct jumps of a piece of code go to, out of it, each once.
+// jumps lists the targets, outside of a piece of code, of its direct jumps, each
+// once.
 func jumps(im *dso.Image, p unwind.Piece) (list []uint64) {
 	code := im.Bytes(p.From, int(p.To-p.From))
 	for at := 0; at < len(code); {
 		inst, err := x86asm.Decode(code[at:], 64)
 		if err != nil || inst.Len == 0 {
-			at++ // what the decoder does not know
+			at++ // an instruction that the decoder does not support
 			continue
 		}
 		at += inst.Len

@@ -14,9 +14,9 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// Bounds: frames that have a number, and the bytes of their texts; stacks that are remembered; code objects
-// of all processes that are remembered, in bytes. A process may have as many objects as it likes, each with
-// 64 KB of lines.
+// Bounds on numbered frames and the bytes of their texts, on remembered stacks, and on the bytes of
+// remembered code objects of all processes. A process may have any number of objects, each with 64
+// KB of lines.
 const (
 	maxFrames = 1 << 16
 	maxTexts  = 32 << 20
@@ -26,43 +26,44 @@ const (
 
 // Stats counts the work of a Walker.
 type Stats struct {
-	Samples uint64 // that had interpreted functions
-	Lost    uint64 // whose stack was gone before it was read
-	Unknown uint64 // code objects that were not those of the sample any more
+	Samples uint64 // samples with interpreted functions
+	Lost    uint64 // samples whose interpreted functions could not be read in time
+	Unknown uint64 // code objects that had changed since the sample
 }
 
-// A Walker names interpreted functions of the stacks of a run. It is used by one goroutine.
+// A Walker finds the interpreted functions in the stacks of a run. It is used by one
+// goroutine.
 type Walker struct {
-	run         *interpreted.Run // nil: frames are followed later, from outside
+	run         *interpreted.Run // nil: frames are followed when a sample is read
 	binaries    map[*dso.File]*carrier
 	spaces      map[*task.Space]*process // nil if a process has no interpreter
 	running     map[int32]*process
-	ended       []*process // the first ended first
-	cachedBytes int        // bytes of code objects that are remembered
+	ended       []*process // ended processes, the earliest first
+	cachedBytes int        // bytes of remembered code objects
 	stacks      map[key]*interpretedStack
 	places
 	stats Stats
 }
 
-// key is a stack of a process.
+// key identifies an interpreted stack of a process.
 type key struct {
 	of   *process
 	hash uint64
 }
 
-// interpretedStack is a stack as it goes into chains: calls of the interpreter, innermost first,
-// each the numbers of its frames.
+// interpretedStack has the frames to insert into a chain: for each call of the interpreter,
+// innermost first, the numbers of its frames.
 type interpretedStack struct{ calls [][]uint64 }
 
-// places are frames by number, from 1.
+// places has the frames by number, from 1.
 type places struct {
 	list  []*result.Frame
 	index map[result.Frame]uint64
 	texts int // bytes of their names and files
 }
 
-// Open loads the program of the kernel. If no programs shall run, host is nil: frames are followed when a
-// sample is read, as they are then.
+// Open loads the program of the kernel. If programs must not run, host is nil; frames are then
+// followed when a sample is read.
 func Open(host *features.Host) (*Walker, error) {
 	w := &Walker{binaries: map[*dso.File]*carrier{}, spaces: map[*task.Space]*process{},
 		running: map[int32]*process{}, stacks: map[key]*interpretedStack{},
@@ -78,7 +79,7 @@ func Open(host *features.Host) (*Walker, error) {
 	return w, nil
 }
 
-// Close gives everything back.
+// Close unloads the program.
 func (w *Walker) Close() error {
 	if w.run == nil {
 		return nil
@@ -86,15 +87,17 @@ func (w *Walker) Close() error {
 	return w.run.Close()
 }
 
-// Late says that samples have to be read soon after they were taken.
+// Late reports that frames are followed when a sample is read, so that samples
+// must be read promptly.
 func (w *Walker) Late() bool { return w != nil && w.run == nil }
 
 // Stats returns the counts so far.
 func (w *Walker) Stats() Stats { return w.stats }
 
-// Observe has the program called for the samples of an event, if its stacks have a user part, before it is
-// opened. Events that no program can be attached to go without, as do probes and system calls: the one
-// tracepoint of all system calls costs more than the name is worth.
+// Observe makes the kernel call the program for the samples of an event whose stacks have a user
+// part. It must be called before the event is opened. Events to which no program can be attached
+// have no interpreted functions, nor do probes and system calls: a program at the tracepoint of all
+// system calls would cost too much.
 func (w *Walker) Observe(events []perf.EventConfig, i int, s *stack.Choice) {
 	if w == nil || w.run == nil || s == nil || !s.User || i >= len(events) {
 		return
@@ -108,11 +111,12 @@ func (w *Walker) Observe(events []perf.EventConfig, i int, s *stack.Choice) {
 	}
 }
 
-// Program is the one in the kernel, which can be put before others.
+// Program returns the program of the kernel, which can be run before other
+// programs.
 func (w *Walker) Program() *interpreted.Run { return w.run }
 
-// Fresh names what the stacks have that are new since the last call, while their processes are there; some
-// says that there were any.
+// Fresh reads the functions of the stacks that are new since the last call, while their processes
+// exist; some says that there were any.
 func (w *Walker) Fresh() (some bool, err error) {
 	if w == nil || w.run == nil {
 		return false, nil
@@ -126,7 +130,8 @@ func (w *Walker) Fresh() (some bool, err error) {
 	return some, err
 }
 
-// Look looks at a process, of which something was heard; nil is none.
+// Look finds the interpreter of a process, and gives its layout to the program;
+// nil is ignored.
 func (w *Walker) Look(s *task.Space) {
 	if w == nil || s == nil {
 		return
@@ -147,7 +152,8 @@ func (w *Walker) Look(s *task.Space) {
 	}
 }
 
-// Mapped says that a process has mapped a file, so that it may have an interpreter now.
+// Mapped records that a process has mapped a file, so that it may have an interpreter
+// now.
 func (w *Walker) Mapped(pid int32, name string, space func() *task.Space) {
 	if languageOf(name) == nil {
 		return
@@ -158,25 +164,25 @@ func (w *Walker) Mapped(pid int32, name string, space func() *task.Space) {
 	}
 }
 
-// Forked says that a process began as a copy of another.
+// Forked records that a process began as a copy of another.
 func (w *Walker) Forked(parent int32, space func() *task.Space) {
 	if w.running[parent] != nil {
 		w.Look(space())
 	}
 }
 
-// Forget says that a process executes another program.
+// Forget records that a process executes another program.
 func (w *Walker) Forget(pid int32) {
 	if w.running[pid] != nil {
 		delete(w.running, pid)
 		if w.run == nil {
 			return
 		}
-		_ = w.run.Forget(pid) // there may be no room for errors: it ends anyway
+		_ = w.run.Forget(pid) // errors are ignored: the process ends anyway
 	}
 }
 
-// Ended says that a process ended. Samples that are not looked at yet have its functions still.
+// Ended records that a process ended. Its functions are kept for samples that are not read yet.
 func (w *Walker) Ended(pid int32) {
 	if p := w.running[pid]; p != nil {
 		w.ended = append(w.ended, p)
@@ -189,16 +195,17 @@ func (w *Walker) Ended(pid int32) {
 	}
 }
 
-// maxEnded is how many processes that ended are not given up at once.
+// maxEnded is the number of ended processes that are kept.
 const maxEnded = 64
 
-// slack is how long before its sample the program ran, at most: a machine of a hypervisor may stop between.
+// slack is the longest time between the run of the program and its sample: a virtual machine may be
+// paused in between.
 const slack = 100e6
 
-// Rewrite appends the chain of a sample to dst, with interpreted functions in the places of the interpreter's
-// own; ok is false if it has none, and nothing is appended.
+// Rewrite appends the chain of a sample to dst, with interpreted functions in place of the
+// interpreter's own function. If there are none, ok is false and nothing is appended.
 //
-// Fast path: samples of other processes cost a look-up.
+// Fast path: samples of other processes cost one look-up.
 func (w *Walker) Rewrite(dst []uint64, e *event.Event, chain []uint64) (out []uint64, ok bool) {
 	p := w.running[e.PID]
 	if p == nil || len(chain) == 0 {
@@ -214,7 +221,8 @@ func (w *Walker) Rewrite(dst []uint64, e *event.Event, chain []uint64) (out []ui
 	return w.weave(dst, p, s.Hash, chain)
 }
 
-// Weave is Rewrite for a stack that was counted, of a process in which a front found what has this hash.
+// Weave is Rewrite for a stack that programs of the kernel counted; hash identifies the interpreted
+// frames that the program found with it.
 func (w *Walker) Weave(dst []uint64, pid int32, hash uint64, chain []uint64) (out []uint64, ok bool) {
 	if w == nil || hash == 0 || len(chain) == 0 {
 		return dst, false
@@ -235,7 +243,7 @@ func (w *Walker) weave(dst []uint64, p *process, hash uint64, chain []uint64) (o
 	return merge(dst, chain, st.calls, p), true
 }
 
-// stack is the frames with a hash.
+// stack returns the frames with a hash.
 func (w *Walker) stack(p *process, hash uint64) *interpretedStack {
 	k := key{p, hash}
 	if st, known := w.stacks[k]; known {
@@ -259,7 +267,7 @@ func (w *Walker) stack(p *process, hash uint64) *interpretedStack {
 	return st
 }
 
-// callsOf are the numbers of frames, by the calls of the interpreter that they belong to.
+// callsOf groups the numbers of frames by the calls of the interpreter.
 func (w *Walker) callsOf(p *process, mem io.ReaderAt, frames []interpreted.Frame) (calls [][]uint64) {
 	var call []uint64
 	for _, f := range frames {
@@ -277,7 +285,7 @@ func (w *Walker) callsOf(p *process, mem io.ReaderAt, frames []interpreted.Frame
 	return calls
 }
 
-// nowhere is the memory of a process that is gone.
+// nowhere is the memory of an ended process.
 type nowhere struct{}
 
 func (nowhere) ReadAt([]byte, int64) (int, error) { return 0, errors.New("the process is gone") }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// IsMarker reports that a mapping of that name says where a process writes its dump.
+// IsMarker reports that a mapping with that name is the dump of a process.
 func IsMarker(name string) bool {
 	digits, ok := strings.CutPrefix(path.Base(strings.TrimSuffix(name, " (deleted)")), "jit-")
 	if !ok {
@@ -21,10 +21,10 @@ func IsMarker(name string) bool {
 	return ok && err == nil
 }
 
-// Bounds of what is kept of a dump: functions, the pages that they touch, the functions of one page, the
-// bytes of the names of functions and of those of source files, the bytes of one name, rows of source lines.
-// Large programs have 100,000 functions, most of which touch one page. Find looks through the functions of a
-// page: of more than maxAtPage the newest count.
+// Bounds on the kept parts of a dump: functions, the pages that they touch, the functions of one
+// page, the bytes of names of functions and of source files, the bytes of one name, rows of source
+// lines. Large programs have 100,000 functions, most of which touch one page. Find searches the
+// newest maxAtPage functions of a page.
 const (
 	maxCodes   = 1 << 18
 	maxTouched = 1 << 19
@@ -34,19 +34,20 @@ const (
 	maxRows    = 1 << 20
 )
 
-// Forever is the end of code that was not replaced.
+// Forever is the end time of code that was not replaced.
 const Forever = 1<<63 - 1
 
-// A Dump is what a file tells, as far as it was read. It is used by one goroutine.
+// A Dump has the content of a file, as far as it was read. It is used by one
+// goroutine.
 type Dump struct {
 	codes []code
 	pages map[uint64][]int32 // codes by the pages that they touch, in the order of the file
 
-	touched int              // entries of pages, which are most of the work of reading too
-	index   map[uint64]int32 // the last code of an index, for moves
+	touched int              // entries in pages
+	index   map[uint64]int32 // the last code with an index of the compiler, for moves
 	names   []byte
 	lines   lines
-	next    int64 // where the next record is
+	next    int64 // offset of the next record
 	order   binary.ByteOrder
 	head    header
 	// Reused says that some address has had two functions.
@@ -54,18 +55,18 @@ type Dump struct {
 	closed bool
 }
 
-// header is what the file's own says.
+// header has the facts from the file's header.
 type header struct {
-	madeAt uint64 // when the file was made
-	timed  bool   // times are on a clock of the kernel, rather than of the CPU's counter
+	madeAt uint64 // time at which the file was made
+	timed  bool   // times are on a clock of the kernel, not the CPU's counter
 }
 
-// A code is a function at a place.
+// A code is a function at an address.
 type code struct {
 	addr uint64
 	from int64 // time of the record, ns
 	size uint32
-	name uint32 // where it begins in names
+	name uint32 // offset of the name in names
 	long uint16
 	rows span
 }
@@ -74,13 +75,14 @@ type code struct {
 type Func struct {
 	Name string
 	Addr uint64
-	// From and Until say since when, and until when, its code was there, in ns on the dump's
+	// From and Until are the times between which its code was there, in ns on the dump's
 	// clock.
 	From, Until int64
 	code        int32
 }
 
-// Errors of files that are no dumps, or not whole ones. What was read before counts.
+// Errors for files that are not dumps, or damaged ones. The records before the error
+// are used.
 var (
 	ErrNotDump = errors.New("no dump of a compiler")
 	ErrDamaged = errors.New("damaged records in the dump of a compiler")
@@ -102,8 +104,8 @@ const (
 	codeClose = 3
 )
 
-// Update reads what the file has beyond the last call; a record that is not whole yet is left for the
-// next one. Expired ends it early. An error says why it reads no further.
+// Update reads the records after the last call; an incomplete record is left for the next call.
+// expired ends it early. An error is the reason why it cannot read further.
 func (d *Dump) Update(r io.ReaderAt, expired func() bool) error {
 	if d.closed {
 		return nil
@@ -117,7 +119,7 @@ func (d *Dump) Update(r io.ReaderAt, expired func() bool) error {
 	for n, look := 0, 0; ; n++ {
 		if n+d.touched >= look && expired != nil {
 			if expired() {
-				return nil // it goes on the next time
+				return nil // the next call continues
 			}
 			look = n + d.touched + 1024
 		}
@@ -157,7 +159,7 @@ func (d *Dump) end(err error) error {
 	return err
 }
 
-// begin reads the header; a file that has none yet is no error.
+// begin reads the header; it is no error if the file has none yet.
 func (d *Dump) begin(w *window) error {
 	head := w.at(0, headSize)
 	if head == nil {
@@ -177,7 +179,8 @@ func (d *Dump) begin(w *window) error {
 	return nil
 }
 
-// MadeAt is when the file was made, on the dump's clock; false if that clock is not one of the kernel.
+// MadeAt is the time at which the file was made, on the dump's clock; false if that is not a clock
+// of the kernel.
 func (d *Dump) MadeAt() (ns int64, ok bool) { return int64(d.head.madeAt), d.head.timed }
 
 func (d *Dump) load(w *window, at, size int64, when uint64) error {
@@ -217,7 +220,7 @@ func (d *Dump) move(b []byte, size int64, when uint64) error {
 	to, index := d.order.Uint64(b[24:]), d.order.Uint64(b[40:])
 	i, ok := d.index[index]
 	if !ok {
-		return nil // of code that was left out
+		return nil // the code was left out
 	}
 	if len(d.codes) >= maxCodes {
 		return ErrFull
@@ -231,7 +234,8 @@ func (d *Dump) move(b []byte, size int64, when uint64) error {
 	return d.put(c, index)
 }
 
-// time is a record's, 0 if the dump's clock is not one of the kernel: then the last code counts.
+// time is the time of a record; 0 if the dump's clock is not a clock of the kernel, so that the
+// last code at an address is used.
 func (d *Dump) time(when uint64) int64 {
 	if !d.head.timed || when >= Forever {
 		return 0
@@ -269,20 +273,20 @@ func (d *Dump) put(c code, index uint64) error {
 	return nil
 }
 
-// Len is how many functions were read.
+// Len is the number of functions that were read.
 func (d *Dump) Len() int { return len(d.codes) }
 
-// Bytes is about the memory that the dump takes.
+// Bytes is the approximate memory of the dump.
 func (d *Dump) Bytes() int {
 	const (
-		perCode = 100 // with its entry of index
-		perPage = 64  // the entry of a map, and a slice
+		perCode = 100 // including its entry in index
+		perPage = 64  // an entry of a map, and a slice
 	)
 	return perCode*len(d.codes) + perPage*d.touched + len(d.names) + d.lines.bytes()
 }
 
-// Find is the function whose code was at an address at a time. Records are written when the code is
-// there, so that the first code of a place is taken for what ran up to slack before.
+// Find returns the function whose code was at an address at a time. A record is written after the
+// code, so the first code at an address is also used for times up to slack before its record.
 func (d *Dump) Find(addr uint64, when, slack int64) (f Func, ok bool) {
 	list := d.pages[addr>>pageBits]
 	until := int64(Forever)
@@ -308,7 +312,7 @@ func (d *Dump) fn(i int32, until int64) Func {
 	return Func{Name: string(d.names[c.name:][:c.long]), Addr: c.addr, From: c.from, Until: until, code: i}
 }
 
-// Line is the source line of an address in a function, "" and 0 if that is not known.
+// Line is the source line of an address in a function, "" and 0 if unknown.
 func (d *Dump) Line(f Func, addr uint64) (file string, line int) {
 	rows := d.lines.rows[d.codes[f.code].rows.from:d.codes[f.code].rows.to]
 	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr > addr }) - 1

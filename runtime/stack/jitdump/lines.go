@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// This file keeps source lines. Their record comes before that of the function's code.
+// This file reads source lines. Their record comes before the record of the function's
+// code.
 
 // maxInfo bounds a record of lines, in bytes; larger ones are left out.
 const maxInfo = 4 << 20
@@ -16,30 +17,30 @@ const maxInfo = 4 << 20
 type lines struct {
 	rows    []row
 	files   []string
-	number  map[string]int32 // of files
-	text    int              // bytes of the names of files
-	pending struct {         // of the function that comes next
+	number  map[string]int32 // numbers of files by name
+	text    int              // bytes of names of files
+	pending struct {         // lines of the next function
 		addr uint64
 		rows span
 	}
 }
 
-// A row says that code from addr on is of that line.
+// A row says that code from addr on belongs to a line.
 type row struct {
 	addr uint64
 	file int32
 	line int32
 }
 
-// A span is some rows.
+// A span is a range of rows.
 type span struct{ from, to int32 }
 
 func (l *lines) bytes() int { return 16*cap(l.rows) + 64*len(l.files) + l.text }
 
-// sameFile is the name of a source file that equals the name in the entry before.
+// sameFile is the name that stands for the source file of the entry before.
 var sameFile = []byte{0xff, 0}
 
-// take reads a record of lines. One that makes no sense leaves the function without lines.
+// take reads a record of lines. A damaged one leaves the function without lines.
 func (l *lines) take(w *window, at, size int64, order binary.ByteOrder) error {
 	l.pending.rows = span{}
 	if size < 16 || size > maxInfo {
@@ -84,7 +85,8 @@ func (l *lines) take(w *window, at, size int64, order binary.ByteOrder) error {
 	return nil
 }
 
-// file is the number of a source file; -1 if there is no room for more names.
+// file returns the number of a source file; -1 if there is no room for more
+// names.
 func (l *lines) file(name []byte) int32 {
 	i, ok := l.number[string(name)]
 	if !ok {
@@ -102,10 +104,11 @@ func (l *lines) file(name []byte) int32 {
 	return i
 }
 
-// elfHeader is what V8 adds to the addresses of lines: perf puts code behind the header of a file.
+// elfHeader is the number that V8 adds to the addresses of lines, since perf puts the code after
+// the header of an ELF file.
 const elfHeader = 0x40
 
-// of are the rows of a function whose code is at addr.
+// of returns the rows of a function whose code is at addr.
 func (l *lines) of(addr uint64, name []byte) span {
 	p := l.pending
 	l.pending.rows = span{}
@@ -121,7 +124,8 @@ func (l *lines) of(addr uint64, name []byte) span {
 	return p.rows
 }
 
-// moved are the rows of a function whose code was moved by so many bytes.
+// moved returns the rows of a function whose code was moved by a number of
+// bytes.
 func (l *lines) moved(s span, by uint64) span {
 	if s.to == s.from || len(l.rows)+int(s.to-s.from) > maxRows {
 		return span{}

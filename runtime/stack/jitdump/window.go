@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// A window is a part of a file, in memory.
+// A window is a part of a file in memory.
 type window struct {
 	from  io.ReaderAt
 	begin int64
@@ -13,10 +13,11 @@ type window struct {
 	room  []byte
 }
 
-// usual is how many bytes are read at once.
+// usual is the number of bytes that are read at once.
 const usual = 128 << 10
 
-// at are bytes of the file, valid until the next call; nil if it has not so many.
+// at returns bytes of the file, valid until the next call; nil if the file is too
+// short.
 func (w *window) at(off int64, n int) []byte {
 	if i := off - w.begin; i >= 0 && i+int64(n) <= int64(len(w.bytes)) {
 		return w.bytes[i:][:n]

@@ -5,19 +5,20 @@ import (
 	"ppscript/runtime/stack/symbol"
 )
 
-// Choice says which function is listed, and how.
+// Choice says which function to list, and how.
 type Choice struct {
 	Function string // a pattern; "" is the one with most samples
-	Lines    bool   // by line of the source, else by instruction
+	Lines    bool   // by source line, else by instruction
 	// Sources are directories with source files: see Sources.
 	Sources []string
-	// Context is how many rows are shown around those with samples; -1 is all.
+	// Context is the number of rows shown around rows with samples; -1 means
+	// all.
 	Context int
 }
 
-// Table lists the function that is wanted of all that was counted. Read reads the code of the function
-// of a frame, and say tells the user what is missing. An interval without samples of the function has no
-// table, unless it is the only one: that is an error.
+// Table lists the chosen function from counted stacks. read reads the code of a frame's function,
+// and say tells the user about missing parts. An interval without samples of the function has no
+// table; if it is the only interval, that is an error.
 func (w *Choice) Table(all *result.Stacks, read func(*result.Frame) (symbol.Code, error),
 	say func(text string) (news bool)) (*result.Table, error) {
 	of, others, err := choose(functions(all), w.Function)

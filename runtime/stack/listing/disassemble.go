@@ -12,14 +12,15 @@ import (
 	"ppscript/runtime/stack/symbol"
 )
 
-// An instruction is one of a function.
+// An instruction is an instruction of a function.
 type instruction struct {
 	addr uint64
 	size int
-	text string // as the GNU assembler writes it
+	text string // in the form of the GNU assembler
 }
 
-// disassemble are the instructions of a function. Bytes that are none are one each.
+// disassemble returns the instructions of a function. A byte that cannot be decoded
+// counts as one instruction.
 func disassemble(c *symbol.Code) []instruction {
 	var list []instruction
 	for at := 0; at < len(c.Bytes); {
@@ -30,7 +31,7 @@ func disassemble(c *symbol.Code) []instruction {
 	return list
 }
 
-// decode is the size and the text of the first instruction in b.
+// decode returns the size and the text of the first instruction in b.
 func decode(c *symbol.Code, b []byte, addr uint64) (size int, text string) {
 	switch c.Machine {
 	case elf.EM_X86_64, elf.EM_386:
@@ -64,7 +65,8 @@ func decode(c *symbol.Code, b []byte, addr uint64) (size int, text string) {
 	return n, bad(b[:n])
 }
 
-// shadow decodes what the library takes for a prefix: the marks of targets of jumps.
+// shadow decodes instructions that the library takes for a prefix: the marks at the
+// targets of jumps.
 func shadow(b []byte) (size int, text string) {
 	switch {
 	case bytes.HasPrefix(b, []byte{0xf3, 0x0f, 0x1e, 0xfa}):
@@ -77,10 +79,10 @@ func shadow(b []byte) (size int, text string) {
 
 func bad(b []byte) string { return fmt.Sprintf(".byte %# x", b) }
 
-// tidy has one blank behind the name of an instruction.
+// tidy puts one blank after the name of an instruction.
 func tidy(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// target says where a branch leads to.
+// target returns the target of a branch.
 func target(c *symbol.Code, inst arm64asm.Inst, addr uint64, text string) string {
 	for _, arg := range inst.Args {
 		if rel, ok := arg.(arm64asm.PCRel); ok && (inst.Op == arm64asm.B || inst.Op == arm64asm.BL) {
@@ -91,7 +93,8 @@ func target(c *symbol.Code, inst arm64asm.Inst, addr uint64, text string) string
 	return text
 }
 
-// leads names the function that an instruction leads to, if that is another one.
+// leads names the function to which an instruction branches, if it is another
+// one.
 func leads(c *symbol.Code, to uint64) string {
 	if to >= c.Addr && to-c.Addr < uint64(len(c.Bytes)) {
 		return ""

@@ -1,7 +1,7 @@
-// Package listing lists the code of one function with what its samples weigh: by instruction, or by
-// line of the source. It takes counts of stacks of which only the innermost functions matter, and
-// makes a table.
+// Package listing lists the code of one function with the weights of its samples, by instruction or
+// by source line. It makes a table from counts of stacks, of which it uses only the innermost
+// functions.
 //
-// Where a sample was taken is where the CPU says that it was interrupted: on most CPUs some instructions
-// behind the one that took the time.
+// The address of a sample is where the CPU was interrupted: on most CPUs some instructions after
+// the one that took the time.
 package listing

@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/text/glob"
 )
 
-// A weight is what samples weigh: how many there were, and the sum of their values.
+// A weight is the number of samples, and the sum of their values.
 type weight struct {
 	Count uint64
 	Value int64
@@ -21,17 +21,17 @@ func (w *weight) add(x *result.StackSample) {
 	w.Value += x.Value
 }
 
-// A function is one in which samples were taken.
+// A function is a function in which samples were taken.
 type function struct {
 	weight
-	frame *result.Frame // of one of its samples
-	// at are its samples by address, as naming.Position counts.
+	frame *result.Frame // frame of one of its samples
+	// at has its samples by address, see naming.Position.
 	at map[uint64]*weight
-	// inlined are the functions that the compiler put into it and that had samples.
+	// inlined are the functions with samples that were inlined into it.
 	inlined map[string]bool
 }
 
-// label is the function for people: with its file.
+// label is the function's name with its file, for messages.
 func (f *function) label() string {
 	if f.frame.DSO == "" {
 		return f.frame.Name()
@@ -39,7 +39,7 @@ func (f *function) label() string {
 	return f.frame.Name() + " (" + f.frame.DSO + ")"
 }
 
-// functions are those in which samples were taken, the heaviest first.
+// functions lists the functions with samples, the heaviest first.
 func functions(s *result.Stacks) []*function {
 	type key struct {
 		symbol, dso, id string
@@ -57,7 +57,7 @@ func functions(s *result.Stacks) []*function {
 		at := naming.Position(frame)
 		k := key{frame.Symbol, frame.DSO, frame.BuildID, at - frame.Offset}
 		if frame.Symbol == "" {
-			k.start = 0 // of a file without names nobody knows where functions begin
+			k.start = 0 // in a file without names, the begins of functions are unknown
 		}
 		f := by[k]
 		if f == nil {
@@ -85,7 +85,7 @@ func functions(s *result.Stacks) []*function {
 	return list
 }
 
-// physical is the index of the innermost function that has code of its own; -1 if there is none.
+// physical is the index of the innermost function that is not inlined; -1 if there is none.
 func physical(frames []*result.Frame) int {
 	return slices.IndexFunc(frames, func(f *result.Frame) bool { return !f.Inline })
 }
@@ -100,8 +100,8 @@ func compare(a, b int64) int {
 	return 0
 }
 
-// choose is the function that a pattern names, the heaviest of several; "" names the heaviest of all.
-// others is how many the pattern names besides.
+// choose returns the heaviest function that matches a pattern; "" matches all. others is the number
+// of other matching functions.
 func choose(list []*function, pattern string) (f *function, others int, err error) {
 	if pattern == "" {
 		i := slices.IndexFunc(list, func(f *function) bool { return f.frame.Symbol != "" })

@@ -10,21 +10,22 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// mostSource bounds a source file in bytes, and mostSources how many are kept.
+// mostSource bounds a source file in bytes, mostSources the number of files
+// that are kept.
 const (
 	mostSource  = 16 << 20
 	mostSources = 64
 )
 
-// Sources are the source files of programs.
+// Sources finds the source files of programs.
 type Sources struct {
-	// Dirs are directories in which they lie as in the one where the program was compiled: of
-	// /build/src/a.c there may be src/a.c or a.c. They come before the paths that the program tells.
+	// Dirs are directories with the tree of files from the compilation: for /build/src/a.c, a
+	// directory may have src/a.c or a.c. They are searched before the path recorded in the program.
 	Dirs  []string
-	files map[string][]string // by the program's path, as lines; nil could not be read
+	files map[string][]string // lines of files by the path in the program; nil if a file cannot be read
 }
 
-// Line is the text of a line of a file, "" if it is not there. Lines count from 1.
+// Line is the text of a line of a file, "" if it is not found. Lines count from 1.
 func (s *Sources) Line(path string, line int) string {
 	lines, known := s.files[path]
 	if !known {
@@ -40,7 +41,7 @@ func (s *Sources) Line(path string, line int) string {
 	return lines[line-1]
 }
 
-// read reads a file as lines from the first place that has it.
+// read reads the lines of a file from the first directory that has it.
 func (s *Sources) read(path string) []string {
 	var places []string
 	for _, dir := range s.Dirs {
@@ -71,7 +72,7 @@ func readLines(path string) []string {
 	}
 	defer f.Close()
 	var b bytes.Buffer
-	// A pipe would be waited for, and no source file is one.
+	// Only a regular file is read: reading a pipe would wait.
 	if !f.Regular() || f.CopyTo(context.Background(), &b) != nil {
 		return nil
 	}

@@ -13,18 +13,18 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A Listing is the code of a function beside its samples.
+// A Listing is the code of a function with its samples.
 type Listing struct {
 	of *function
-	// code without Bytes says nothing but where samples were taken.
+	// code without Bytes only has the addresses of samples.
 	code    symbol.Code
 	sources Sources
 	context int            // Wanted.Context
-	all     *result.Stacks // what the function is a part of
+	all     *result.Stacks // all counted stacks
 	rows    []row
 }
 
-// A row is an instruction, or a line of the source.
+// A row is an instruction or a source line.
 type row struct {
 	weight
 	addr uint64
@@ -33,7 +33,7 @@ type row struct {
 	line int
 }
 
-// title says which function it is and what its samples weigh.
+// title is the title of the table: the function and the weight of its samples.
 func (l *Listing) title() string {
 	count, value := l.all.Total()
 	text := fmt.Sprintf("%s: %d of %d samples", l.of.label(), l.of.Count, count)
@@ -43,7 +43,7 @@ func (l *Listing) title() string {
 	return text
 }
 
-// instructions is a table of the function's instructions, in order.
+// instructions makes a table of the function's instructions, in order.
 func (l *Listing) instructions(m result.Meta) *result.Table {
 	l.disassemble()
 	t := l.table(m, result.Column{Name: "address", Hex: true, Kind: result.KeyColumn},
@@ -78,10 +78,10 @@ func (l *Listing) instructions(m result.Meta) *result.Table {
 	return t
 }
 
-// indent is where sources stand in text: behind the numbers.
+// indent is the indentation of source lines in text, after the numbers.
 const indent = "                    "
 
-// byLine is a table of the function's source lines, by file and number.
+// byLine makes a table of the function's source lines, by file and number.
 func (l *Listing) byLine(m result.Meta) *result.Table {
 	l.disassemble()
 	type key struct {
@@ -136,7 +136,8 @@ func (l *Listing) disassemble() {
 		l.rows = append(l.rows, r)
 	}
 	for at, w := range l.of.at {
-		// A sample between two instructions is one of damaged code: it counts for the first.
+		// A sample inside an instruction, which happens if code is damaged, counts for that
+		// instruction.
 		i, exact := slices.BinarySearchFunc(l.rows, at,
 			func(r row, at uint64) int { return cmp.Compare(r.addr, at) })
 		if !exact {
@@ -147,7 +148,7 @@ func (l *Listing) disassemble() {
 	}
 }
 
-// around are the rows that are shown.
+// around returns the rows to show: rows with samples and their context.
 func (l *Listing) around() []bool {
 	kept := make([]bool, len(l.rows))
 	for i := range l.rows {
@@ -162,7 +163,7 @@ func (l *Listing) around() []bool {
 	return kept
 }
 
-// table has the columns of weights, and those of more.
+// table makes a table with the columns of weights, and the columns more.
 func (l *Listing) table(m result.Meta, more ...result.Column) *result.Table {
 	m.Title = l.title()
 	t := &result.Table{Meta: m, Columns: []result.Column{
@@ -176,7 +177,7 @@ func (l *Listing) table(m result.Meta, more ...result.Column) *result.Table {
 	return t
 }
 
-// weights is the number of columns of weights.
+// weights returns the number of columns of weights.
 func (l *Listing) weights() int {
 	if l.all.Value != "" {
 		return 3
@@ -184,7 +185,7 @@ func (l *Listing) weights() int {
 	return 2
 }
 
-// cells are the cells of the columns of weights.
+// cells returns the cells of the columns of weights.
 func (l *Listing) cells(r *row) []event.Value {
 	cells := []event.Value{event.FloatOf(l.share(r)), event.UintOf(r.Count)}
 	if l.all.Value != "" {
@@ -193,7 +194,7 @@ func (l *Listing) cells(r *row) []event.Value {
 	return cells
 }
 
-// share is what a row has of the function, in percent.
+// share is the share of a row in the function's weight, in percent.
 func (l *Listing) share(r *row) float64 {
 	switch {
 	case l.all.Value != "" && l.of.Value > 0:
@@ -204,7 +205,8 @@ func (l *Listing) share(r *row) float64 {
 	return 0
 }
 
-// numbers are the weights of a row as text; a row without samples has none.
+// numbers returns the weights of a row as text; empty for a row without
+// samples.
 func (l *Listing) numbers(r *row) string {
 	share, count, value := "", "", ""
 	if r.Count > 0 {
@@ -218,7 +220,7 @@ func (l *Listing) numbers(r *row) string {
 	return text
 }
 
-// valueHead stands above the values.
+// valueHead is the title of the column of values.
 func (l *Listing) valueHead() string {
 	if l.all.Value == "" {
 		return ""
@@ -233,7 +235,7 @@ func lineColumns() []result.Column {
 	}
 }
 
-// placeOf is where a row was written: file and line, nothing if that is not known.
+// placeOf is the source file and line of a row; empty if unknown.
 func placeOf(r *row) event.Value {
 	if r.file == "" {
 		return event.Value{}
@@ -241,10 +243,10 @@ func placeOf(r *row) event.Value {
 	return event.StrOf(fmt.Sprintf("%s:%d", r.file, r.line))
 }
 
-// place is placeOf for people.
+// place is placeOf as a text for the table.
 func (r *row) place() string { return fmt.Sprintf("%s:%d", path.Base(r.file), r.line) }
 
-// source is the text of a row's line.
+// source is the source text of a row's line.
 func (l *Listing) source(r *row) string {
 	if r.file == "" {
 		return ""

@@ -11,11 +11,11 @@ import (
 	"ppscript/runtime/stack/symbol"
 )
 
-// mostKernelCode bounds the bytes of a kernel function whose code is read.
+// mostKernelCode bounds the code of a kernel function that is read, in bytes.
 const mostKernelCode = 256 << 10
 
-// Code is the machine code of the function of a frame, which is of code that was interrupted. Position
-// says where in it a frame is.
+// Code is the machine code of a frame's function, for a frame in which code was interrupted.
+// Position is the frame's position in it.
 func (n *Namer) Code(f *result.Frame) (symbol.Code, error) {
 	if f.Kernel {
 		return n.kernelCode(f)
@@ -34,7 +34,7 @@ func (n *Namer) Code(f *result.Frame) (symbol.Code, error) {
 	return c, nil
 }
 
-// Position is the address of a frame as symbol.Code counts.
+// Position is the address of a frame in the numbering of symbol.Code.
 func Position(f *result.Frame) uint64 {
 	if f.FileAddr != 0 {
 		return f.FileAddr
@@ -42,7 +42,7 @@ func Position(f *result.Frame) uint64 {
 	return f.Addr
 }
 
-// kernelCode reads the code of the kernel that runs.
+// kernelCode reads code of the running kernel.
 func (n *Namer) kernelCode(f *result.Frame) (c symbol.Code, err error) {
 	if n.foreign || n.elsewhere {
 		return c, errors.New("it is of another kernel than the one that runs here")
@@ -63,7 +63,7 @@ func (n *Namer) kernelCode(f *result.Frame) (c symbol.Code, err error) {
 	return c, probe.ReadKernel("/proc/kcore", c.Bytes, c.Addr)
 }
 
-// machine is the one whose kernel runs.
+// machine is the architecture of the running kernel.
 func machine() elf.Machine {
 	if runtime.GOARCH == "arm64" {
 		return elf.EM_AARCH64

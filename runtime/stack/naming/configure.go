@@ -5,7 +5,7 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// Configure fills in what an event's stack needs.
+// Configure adds to an event the settings that its stacks need.
 func Configure(ev *perf.EventConfig, s *stack.Choice) {
 	if s == nil {
 		return

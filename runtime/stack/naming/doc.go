@@ -1,10 +1,10 @@
-// Package naming turns the stacks of events into named functions. It is the one
-// place that knows what names need: which code each process had mapped at which
-// time, the files that the code is from, the kernel's symbols, and the names that
+// Package naming converts the stacks of events to named functions. It brings
+// together all data that names need: the code that each process had mapped at
+// each time, the files of that code, the kernel's symbols, and the names that
 // come with events of other machines.
 //
-// A session makes one Namer for a run. It gives every record that is no sample to
-// Record, puts a Reader in front of each stream's decoder, and asks for Frames
+// A session makes one Namer for a run. It passes every record that is not a
+// sample to Record, puts a Reader around each stream's decoder, and calls Frames
 // when a stack is shown:
 //
 //	names := naming.New(naming.Options{Kernel: symbols, User: true})
@@ -14,14 +14,14 @@
 //
 // # When files are read
 //
-// A mapped file is opened at once, since its process may be gone a millisecond
-// later. It is read when the first of its addresses is named; meanwhile perf's
-// spools empty the kernel's rings. The reader asks Options.Expired again and again,
-// and stops when it says so.
+// A mapped file is opened at once, since its process may end a millisecond later.
+// It is read when the first of its addresses is named; meanwhile perf's spools
+// empty the kernel's rings. The reader calls Options.Expired repeatedly, and stops
+// when it returns true.
 //
 // # What is kept, and until when
 //
-// Three rules, from the stack to the file:
+// There are three rules, from stacks to files:
 //
 //   - A stack is kept while somebody may show it. When stacks are Crowded, the
 //     owner of the counts gives the older ones to a Symbolized, which needs names
@@ -36,10 +36,11 @@
 //     used. It drops idle tables before that, as soon as their kind takes more than a
 //     little. A dropped table is made again when it is needed again.
 //
-// The first and the second rule are bounded by the table of stacks, which is
-// Crowded at a thirty-second of its 64 MiB, or at twice of what is still held.
+// The memory for the first and second rule is bounded by the table of stacks,
+// which is Crowded when a thirty-second of its 64 MiB is full and it has twice
+// the stacks that were held at the last Forget.
 //
-// A recording is named in the same way, but its files are looked for by path and
-// build-id when they are needed, and its kernel may be another than the one that
-// runs: see Options.Recording.
+// A recording is named in the same way, but its files are searched by path and
+// build-id when they are needed, and its kernel may not be the running one: see
+// Options.Recording.
 package naming

@@ -11,24 +11,26 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file names stacks whose files are fetched from servers. Nothing waits for a server as long
-// as events come: the caller gets no name, and asks again with the next result. The last
-// results wait, for as long as something comes.
+// This file names stacks whose files are fetched from servers. Nothing waits for a server while
+// events come: the caller gets no name, and asks again with the next result. Only the last
+// results wait, as long as files are being received.
 
-// Servers are the servers that are asked for files, and where the files are kept.
+// Servers has the servers to ask for files, and the directory for the files.
 type Servers struct {
 	URLs  []string
 	Cache string // a directory
-	// Plain are directories with files of any names.
+	// Plain are directories with files of any name.
 	Plain []string
-	// Waited is told that the last results waited for so long. Nil drops it.
+	// Waited is called with the time that the last results have waited; may be
+	// nil.
 	Waited func(d time.Duration, pending int)
 }
 
-// mostRounds bounds how often names lead to further files: a program, then its debug file.
+// mostRounds bounds the rounds in which names need further files: a program, then its
+// debug file.
 const mostRounds = 4
 
-// elsewhere begins to ask servers, if there are some.
+// elsewhere makes the client for the servers, if there are any.
 func (o *Options) elsewhere() (e dso.Elsewhere, c *debuginfod.Client) {
 	e.Plain = o.Servers.Plain
 	if len(o.Servers.URLs) == 0 {
@@ -48,10 +50,10 @@ func (o *Options) elsewhere() (e dso.Elsewhere, c *debuginfod.Client) {
 	return e, c
 }
 
-// Ending says that the results to come are the last.
+// Ending says that the next results are the last.
 func (n *Namer) Ending() { n.ending = true }
 
-// absorb uses the files that have come.
+// absorb uses the files that were fetched.
 func (n *Namer) absorb() {
 	if n.fetch == nil {
 		return
@@ -69,8 +71,8 @@ func (n *Namer) absorb() {
 	}
 }
 
-// fetchFor asks for the files of stacks that are about to be shown, and waits for them if these
-// are the last.
+// fetchFor requests the files of stacks that are about to be shown, and waits for them if these
+// are the last results.
 func (n *Namer) fetchFor(ids iter.Seq[stack.ID]) {
 	if n.fetch == nil {
 		return
@@ -89,11 +91,11 @@ func (n *Namer) fetchFor(ids iter.Seq[stack.ID]) {
 	n.absorb()
 }
 
-// wait waits until all that is wanted has come; false says that it takes too long.
+// wait waits until all files were fetched; false if that takes too long.
 func (n *Namer) wait() bool {
 	left := n.fetch.Settle(n.opt.Servers.Waited)
 	if left > 0 {
-		n.ending = false // it is not waited again
+		n.ending = false // do not wait again
 		n.say(fmt.Sprintf("%d files did not come from debuginfod in time: "+
 			"some functions have no names", left))
 	}

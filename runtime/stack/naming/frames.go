@@ -14,7 +14,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file names addresses: of whole stacks for results and logs, of single
+// This file names addresses: in whole stacks for results and logs, and single
 // ones in the text of an event. Each distinct address is named once.
 
 // Place appends the symbol of an address of an event.
@@ -35,7 +35,7 @@ func (n *Namer) Place(dst []byte, e *event.Event, ip uint64) []byte {
 	return fmt.Appendf(dst, "%016x", ip)
 }
 
-// Frames are the functions of a stack, appended to dst, innermost first.
+// Frames appends the functions of a stack to dst, innermost first.
 func (n *Namer) Frames(dst []*result.Frame, id stack.ID) (frames []*result.Frame, s stack.Stack) {
 	if id == stack.Full {
 		return append(dst, NoRoom), s
@@ -50,9 +50,9 @@ func (n *Namer) Frames(dst []*result.Frame, id stack.ID) (frames []*result.Frame
 	return dst, s
 }
 
-// FramesAbove are the functions of a stack that is shown above another, appended to dst: outermost
-// first, and result.Separator behind them, so that the innermost functions of both stacks meet there.
-// A stack that is not known has none.
+// FramesAbove appends to dst the functions of a stack that is shown above another one: outermost
+// first, followed by result.Separator, so that the innermost functions of both stacks meet there.
+// An unknown stack appends nothing.
 func (n *Namer) FramesAbove(dst []*result.Frame, id stack.ID) []*result.Frame {
 	begin := len(dst)
 	if dst, _ = n.Frames(dst, id); len(dst) == begin {
@@ -60,7 +60,8 @@ func (n *Namer) FramesAbove(dst []*result.Frame, id stack.ID) []*result.Frame {
 	}
 	slices.Reverse(dst[begin:])
 
-	// An inlined frame belongs to the frame behind it, which the order no longer tells.
+	// An inlined frame belongs to the frame after it, which the reversed order no
+	// longer shows.
 	for i, f := range dst[begin:] {
 		if f.Inline {
 			own := *f
@@ -71,7 +72,8 @@ func (n *Namer) FramesAbove(dst []*result.Frame, id stack.ID) []*result.Frame {
 	return append(dst, result.Separator)
 }
 
-// Label appends a text that is shown as a function, but is none; an empty one is left out.
+// Label appends a frame that shows a text in place of a function; an empty text is left
+// out.
 func Label(dst []*result.Frame, text string) []*result.Frame {
 	if text == "" {
 		return dst
@@ -79,14 +81,14 @@ func Label(dst []*result.Frame, text string) []*result.Frame {
 	return append(dst, &result.Frame{Symbol: agg.Named(text)})
 }
 
-// Prepare names the addresses of stacks that are about to be shown. Where files must be
-// read, one reading serves all of them.
+// Prepare names the addresses of stacks that are about to be shown, so that each file
+// is read only once for all of them.
 func (n *Namer) Prepare(ids iter.Seq[stack.ID]) {
 	n.fetchFor(ids)
 	n.prepare(ids)
 }
 
-// prepare reads source lines: those of one file after another.
+// prepare reads the source lines, one file after another.
 func (n *Namer) prepare(ids iter.Seq[stack.ID]) {
 	if !n.opt.Lines {
 		return
@@ -112,21 +114,22 @@ func (n *Namer) prepare(ids iter.Seq[stack.ID]) {
 	n.symbols.Prepare(list)
 }
 
-// NoRoom stands for the functions of stacks that found no room, in all forms of results.
+// NoRoom is the function that stands for stacks that found no room, in all kinds of
+// results.
 var NoRoom = &result.Frame{Symbol: agg.OtherKey}
 
-// frameKey is an address as the frames of results need it: two processes may
-// have one function at two addresses.
+// frameKey identifies a frame of results, so that a function that two processes
+// have at different addresses is one frame.
 type frameKey struct {
 	addr  uint64
 	pid   int32
 	image uint32
 	exact bool
-	since int64 // of code that is not always there
+	since int64 // for code that is not always there
 }
 
-// maxFrames bounds the frames that are remembered. Addresses of ended processes are among
-// them; forgotten frames are made again from the Symbolizer's tables of files.
+// maxFrames bounds the remembered frames, which include addresses of ended processes.
+// Dropped frames are made again from the Symbolizer's tables.
 const maxFrames = 1 << 14
 
 func (n *Namer) clearFrames() {
@@ -134,7 +137,7 @@ func (n *Namer) clearFrames() {
 	n.nameless = n.nameless[:0]
 }
 
-// at is the frames of one address.
+// at returns the frames of one address.
 func (n *Namer) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []*result.Frame {
 	if in == stack.Named {
 		return n.places.at(addr).frames
@@ -161,7 +164,7 @@ func (n *Namer) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []
 		n.strange()
 		list = []*result.Frame{{Addr: addr, DSO: symbol.KernelDSO, Kernel: true}}
 	case in == stack.User && addr >= 1<<63:
-		// Frame pointers led to a number that is no user address.
+		// The frame pointer was a number that is not a user address.
 		list = []*result.Frame{{Addr: addr}}
 	case in == stack.Kernel, in == stack.User:
 		resolve := n.symbols.ResolveReturn
@@ -196,7 +199,7 @@ func (n *Namer) say(text string) {
 	}
 }
 
-// hidden says why kernel functions have no names.
+// hidden tells the user why kernel functions have no names.
 func (n *Namer) hidden() {
 	if err := n.kernel.Err(); err != nil {
 		text := "kernel functions have no names: " + err.Error()

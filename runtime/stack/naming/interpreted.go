@@ -6,7 +6,8 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// interpreted hears of processes that may have an interpreter, before their first stack comes.
+// interpreted passes records about processes to the Walker of interpreters, before their first
+// stack comes.
 func (n *Namer) interpreted(e *event.Event) {
 	if n.opt.Interpreters == nil {
 		return

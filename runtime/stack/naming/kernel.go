@@ -14,11 +14,12 @@ import (
 	"ppscript/runtime/stack/symbol"
 )
 
-// This file finds out whether the kernel of a recording is the one that runs:
-// its symbols are read from this machine, and those of another kernel, or of
-// the same one after it was loaded elsewhere, would be plausible and wrong.
+// This file finds out whether the kernel of a recording is the running one. If
+// it is, its symbols are read from this machine. Symbols of another kernel, or
+// of the same kernel loaded at another address, would look plausible but be
+// wrong.
 
-// kernelName is how recordings call the file of the kernel.
+// kernelName is the name of the kernel's file in recordings.
 const kernelName = "[kernel.kallsyms]"
 
 // recordedID is the build-id of a recording's kernel.
@@ -31,8 +32,8 @@ func recordedID(info *perfdata.Info) (id string, known bool) {
 	return "", false
 }
 
-// KernelID is the build-id of the kernel of a recording's events, or of the one
-// that runs if info is nil; "" if it is not known.
+// KernelID is the build-id of a recording's kernel, or of the running one if
+// info is nil; "" if unknown.
 func KernelID(info *perfdata.Info) string {
 	if info == nil {
 		id, _ := runningID()
@@ -42,7 +43,7 @@ func KernelID(info *perfdata.Info) string {
 	return id
 }
 
-// runningID is the build-id of the kernel that runs.
+// runningID is the build-id of the running kernel.
 func runningID() (string, error) {
 	notes, err := os.ReadFile("/sys/kernel/notes")
 	if err != nil {
@@ -55,7 +56,7 @@ func runningID() (string, error) {
 func kernelBuildID(notes []byte) string { return dso.NoteBuildID(notes, binary.LittleEndian, 4) }
 
 // foreignKernel reports that the recording is of another kernel, as far as its
-// head tells.
+// header shows.
 func (o *Options) foreignKernel() bool {
 	if o.Recording == nil {
 		return false
@@ -69,8 +70,8 @@ func (o *Options) foreignKernel() bool {
 	return err == nil && of != "" && of != strings.TrimSpace(string(release))
 }
 
-// cachedKernel finds the symbols of a recording's kernel among those that were
-// cached; nil if there are none.
+// cachedKernel finds the symbols of a recording's kernel in the cache by
+// build-id; nil if they are not there.
 func (o *Options) cachedKernel() *symbol.Kernel {
 	id, known := recordedID(o.Recording)
 	if !known {
@@ -86,12 +87,12 @@ func (o *Options) cachedKernel() *symbol.Kernel {
 	return nil
 }
 
-// debugDirs are where files are found by build-id.
+// debugDirs are the directories with files by build-id.
 func (o *Options) debugDirs() []string {
 	return append(slices.Clone(o.DebugDirs), dso.UsualDebugDirs()...)
 }
 
-// fileIDs are the build-ids of a recording's files, by path.
+// fileIDs returns the build-ids of a recording's files by path.
 func (o *Options) fileIDs() map[string]string {
 	ids := map[string]string{}
 	for _, b := range o.Recording.BuildIDs {
@@ -102,22 +103,22 @@ func (o *Options) fileIDs() map[string]string {
 	return ids
 }
 
-// origin is what is known of the kernel of the events.
+// origin has the facts about the kernel of the events.
 type origin struct {
-	foreign bool // it is not the one that runs, and has no names here
-	// elsewhere says that its names come from a file, or from another place.
+	foreign bool // it is not the running one, and has no names here
+	// elsewhere says that its symbols come from a file or another source.
 	elsewhere bool
-	// looked says that its file was looked for on this machine, searched that nothing more
-	// will come.
+	// looked says that its file was searched on this machine, searched that the search on
+	// servers has ended too.
 	looked, searched bool
-	// id is the build-id of the kernel, "" if it is not known.
+	// id is the build-id of the kernel, "" if unknown.
 	id string
-	// symbol and addr are where the recording says that one of its symbols was.
+	// symbol and addr are a symbol and its address in the recording.
 	symbol string
 	addr   uint64
 }
 
-// adopt looks for the symbols of a foreign kernel, and uses them if they are there by now.
+// adopt searches the symbols of a foreign kernel, and uses them if they are found.
 func (n *Namer) adopt() {
 	if !n.foreign || n.searched || n.addr == 0 || n.id == "" {
 		return
@@ -132,7 +133,8 @@ func (n *Namer) adopt() {
 	}
 }
 
-// strange says that a foreign kernel has no names, unless they may still come.
+// strange tells the user that a foreign kernel has no names, unless they may
+// still be fetched.
 func (n *Namer) strange() {
 	text := "kernel functions have no names: the recording is of another kernel than the one that runs here"
 	switch known := n.id != "" && n.addr != 0; {
@@ -144,7 +146,8 @@ func (n *Namer) strange() {
 	n.say(text)
 }
 
-// elsewhereKernel finds symbols by the build-id; over says that there will be none.
+// elsewhereKernel finds symbols by the build-id; over says that the search has
+// ended.
 func (n *Namer) elsewhereKernel() (k *symbol.Kernel, over bool) {
 	id := n.id
 	take := func(path string) (*symbol.Kernel, bool) {
@@ -186,8 +189,8 @@ func (n *Namer) elsewhereKernel() (k *symbol.Kernel, over bool) {
 	return k, true
 }
 
-// moved looks at the record of the kernel's own mapping: perf writes the
-// address that a symbol had behind the symbol's name.
+// moved reads the record of the kernel's own mapping, in which perf writes the
+// name and the address of a symbol.
 func (n *Namer) moved(e *event.Event) {
 	m, ok := perf.DecodeMmap(e)
 	if !ok || !m.Kernel {

@@ -22,75 +22,78 @@ import (
 
 // Options of a Namer.
 type Options struct {
-	// Kernel has the symbols of the kernel that runs.
+	// Kernel has the symbols of the running kernel.
 	Kernel *symbol.Kernel
-	// Recording is where the events come from; nil is this machine, now.
+	// Recording describes the recording of the events; nil in a live run.
 	Recording *perfdata.Info
 	// User says that stacks have a user part, or that single user addresses are
-	// named. The Namer follows the mappings of processes then.
+	// named. The Namer then follows the mappings of processes.
 	User bool
-	// Interpreters tells what interpreters run, nil does not. The Namer closes it.
+	// Interpreters finds interpreted functions; may be nil. The Namer closes it.
 	Interpreters *interpreter.Walker
-	// Patient says that a long time may pass between an event and the look at its stack.
+	// Patient says that a long time may pass between an event and the use of its stack.
 	Patient bool
 	// Lines asks for source lines and inlined functions.
 	Lines bool
-	// Memory bounds stacks, names and what is read of files; nil leaves each its own bound.
+	// Memory bounds stacks, names and tables of files; with nil each has its own bound.
 	Memory *memory.Budget
 
-	// SymRoot and DebugDirs are where files are found, Servers where they come from.
+	// SymRoot and DebugDirs are directories to search for files, Servers the servers
+	// to fetch them from.
 	SymRoot   string
 	DebugDirs []string
 	Servers   Servers
-	// Later leaves functions of files without names: these are given to what was saved.
+	// Later leaves functions of files without names: the names are added later to the
+	// saved result.
 	Later bool
-	// Expired and Note go to dso.Options.
+	// Expired and Note are passed to dso.Options.
 	Expired func() bool
 	Note    func(f *dso.File, err error)
-	// Say tells the user why names are missing. It may be told the same again.
+	// Say tells the user why names are missing. It may be called with the same
+	// text again.
 	Say func(text string)
 }
 
 // A Namer names the stacks of a run. It is used by one goroutine.
 type Namer struct {
 	opt    Options
-	kernel *symbol.Kernel // of the events
+	kernel *symbol.Kernel // kernel of the events
 	origin
 	table   *stack.Table
 	maps    *task.Mappings // nil without user stacks
 	symbols *symbol.Symbolizer
-	unwind  *unwind.Unwinder // made at the first need
-	memory  *dso.Memory      // bounds the tables that symbols and unwind make of files
+	unwind  *unwind.Unwinder // made when it is first needed
+	memory  *dso.Memory      // bounds the tables that packages symbol and unwind make from files
 	frameCache
 	fetching
 	places  places
-	evicted uint64 // of table and places, at the last call of Loss
-	forgot  bool   // stacks have been forgotten
-	// generation grows when numbers of stacks are given up: they may be used
-	// again for others.
+	evicted uint64 // evicted stacks of table and places at the last call of Loss
+	forgot  bool   // some stacks have been forgotten
+	// generation grows when numbers of stacks are freed, since they may be used
+	// again for other stacks.
 	generation int
 }
 
 // frameCache holds the frames that were made.
 type frameCache struct {
-	// changes tells when addresses begin to mean something else.
+	// changes finds out when the code at addresses changes.
 	changes *symbol.Changes
 	frames  map[frameKey][]*result.Frame
-	// nameless are the addresses in frames that have no name yet.
+	// nameless are the addresses in frames without a name so far.
 	nameless []frameKey
 }
 
-// fetching is what servers are asked with; fetch is nil if none is.
+// fetching has the client for servers; fetch is nil if there are none.
 type fetching struct {
 	fetch  *debuginfod.Client
-	ending bool // the results to come are the last
+	ending bool // the next results are the last
 }
 
-// maxMemory bounds the tables that were made of files, in bytes.
+// maxMemory bounds the tables made from files, in bytes.
 const maxMemory = 192 << 20
 
-// New makes a Namer. It is wanted before events are opened: the mappings of
-// processes count from the first record on.
+// New makes a Namer. It must be made before events are opened, since the
+// mappings of processes are needed from the first record on.
 func New(o Options) *Namer {
 	n := &Namer{opt: o, kernel: o.Kernel, frameCache: frameCache{frames: map[frameKey][]*result.Frame{}},
 		memory: dso.NewMemory(o.Memory.Share(3, 1, maxMemory))}
@@ -98,7 +101,7 @@ func New(o Options) *Namer {
 		n.id, _ = recordedID(o.Recording)
 	}
 	if o.Recording != nil && o.Recording.Kallsyms != "" {
-		// trace-cmd brings the symbols along.
+		// Recordings of trace-cmd contain the symbols.
 		n.kernel, n.foreign = symbol.ParseKernel(o.Recording.Kallsyms), false
 	} else if n.foreign {
 		if k := o.cachedKernel(); k != nil {
@@ -149,11 +152,11 @@ func (n *Namer) Close() error {
 	return n.maps.Close()
 }
 
-// Kernel has the symbols of the kernel that the events are of.
+// Kernel returns the symbols of the events' kernel.
 func (n *Namer) Kernel() *symbol.Kernel { return n.kernel }
 
-// mappings are the options for following the mappings of processes and for finding the
-// mapped files: those of a recording are looked for by path and build-id.
+// mappings returns the options for following the mappings of processes and for finding
+// the mapped files. Files of a recording are searched by path and build-id.
 func (o *Options) mappings(foreign bool) (task.MappingsOptions, dso.Options) {
 	oo := dso.Options{SysRoot: o.SymRoot, DebugDirs: o.debugDirs(), Expired: o.Expired, Fits: o.Memory.Fits,
 		Note: o.Note}
@@ -168,7 +171,7 @@ func (o *Options) mappings(foreign bool) (task.MappingsOptions, dso.Options) {
 	return mo, oo
 }
 
-// Record takes a record that is not a sample.
+// Record handles a record that is not a sample.
 func (n *Namer) Record(e *event.Event) {
 	if n.maps != nil {
 		n.maps.Record(e)
@@ -185,15 +188,16 @@ func (n *Namer) Record(e *event.Event) {
 	}
 }
 
-// Look looks at a process that may end before its first stack is named.
+// Look reads the mappings of a process that may end before its first stack is
+// named.
 func (n *Namer) Look(pid int32) {
 	if n.maps != nil {
 		n.opt.Interpreters.Look(n.maps.Space(pid, 0))
 	}
 }
 
-// Hold looks at a process that had a stack at that time, and keeps its mappings until
-// stacks are forgotten.
+// Hold reads the mappings of a process that had a stack at a time, and keeps them
+// until stacks are forgotten.
 func (n *Namer) Hold(pid int32, when event.Time) {
 	if n.maps != nil {
 		if s := n.maps.Hold(pid, when); s != nil {
@@ -203,7 +207,7 @@ func (n *Namer) Hold(pid int32, when event.Time) {
 	}
 }
 
-// Reader numbers the stacks in front of a decoder of samples. With dwarf, user stacks are
+// Reader wraps a decoder of samples and numbers their stacks. With dwarf, user stacks are
 // unwound from registers and a copy of the stack's memory.
 func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Members {
 	if dwarf {
@@ -218,18 +222,18 @@ func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Membe
 		}
 		spec.Observe = func(pid int32, when event.Time, chain []uint64) {
 			if n.changes.See(pid, when, chain) {
-				n.table.Exec(pid) // its addresses mean something else
+				n.table.Exec(pid) // the code at its addresses has changed
 			}
 		}
 	}
 	return stack.NewReader(m, n.table, spec)
 }
 
-// UnwindRegs are the registers that the kernel must sample for stacks to be unwound.
+// UnwindRegs are the registers that the kernel must sample to unwind stacks.
 func UnwindRegs() uint64 { return unwind.Mask(elf.EM_NONE) }
 
-// Number numbers a stack whose kernel and user part come separately: see stack.Table.Number.
-// interpreted is the hash of the interpreted functions that ran, see interpreter.Walker.Weave.
+// Number numbers a stack whose kernel and user part are separate: see stack.Table.Number.
+// interpreted is the hash of its interpreted functions, see interpreter.Walker.Weave.
 func (n *Namer) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int,
 	interpreted uint64,
 ) stack.ID {
@@ -242,13 +246,14 @@ func (n *Namer) Number(pid int32, image uint32, when event.Time, kernel, user []
 	return n.table.NumberWoven(pid, image, when, kernel, user, most, weave)
 }
 
-// Fresh looks at what interpreters ran first since the last call; some says that there was something.
+// Fresh reads the interpreted functions that are new since the last call; some says that there were
+// any.
 func (n *Namer) Fresh() (some bool, err error) { return n.opt.Interpreters.Fresh() }
 
-// Unwound says that the user part of a stack was found by unwind tables.
+// Unwound records that the user part of a stack was found by unwind tables.
 func (n *Namer) Unwound(id stack.ID) { n.table.Unwound(id) }
 
-// Stackless reports that events came, and none of them had a stack.
+// Stackless reports that events came, but none had a stack.
 func (n *Namer) Stackless() bool {
 	return n.table.Len() == 0 && !n.forgot && n.table.Without() > 0
 }
@@ -261,15 +266,15 @@ func (n *Namer) Loss() event.Loss {
 	return l
 }
 
-// Generation is another number as soon as the number of a stack may mean another stack.
+// Generation changes when the number of a stack may stand for another stack.
 func (n *Namer) Generation() int { return n.generation }
 
-// Crowded reports that there are so many stacks that forgetting some is worth its time.
+// Crowded reports that there are so many stacks that it is worth forgetting some.
 func (n *Namer) Crowded() bool { return n.table.Crowded() || n.places.crowded() }
 
-// Forget drops all stacks but the held ones, and the ended processes that no held stack
-// needs: each new process brings stacks and mappings of its own, and a run that lasts for
-// days sees millions of them. The text that it returns tells people what was dropped.
+// Forget drops all stacks except the held ones, and the ended processes that no held
+// stack needs. Each new process has stacks and mappings of its own, and a run of days has
+// millions of processes. It returns a message about the dropped data.
 func (n *Namer) Forget(held map[stack.ID]bool) string {
 	before := n.table.Len()
 	n.forgot = true
@@ -283,14 +288,14 @@ func (n *Namer) Forget(held map[stack.ID]bool) string {
 	} else {
 		n.maps.Release(retain)
 	}
-	// A process with the number of another has frames of its own.
+	// A new process with the same number has other frames.
 	n.clearFrames()
 	n.symbols.Refresh()
 	return fmt.Sprintf("stacks: %d are let go, %d are held", before-n.table.Len(), n.table.Len())
 }
 
-// Refresh forgets names that may have changed: code that a compiler makes at run
-// time has one as soon as the compiler says it.
+// Refresh forgets names that may have changed: code of a JIT compiler gets its
+// name when the compiler writes it.
 func (n *Namer) Refresh() {
 	n.symbols.Refresh()
 	n.absorb()

@@ -9,23 +9,23 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// This file numbers the places of stacks that came with names: equal places of
-// all senders are one.
+// This file numbers the places of stacks that came with names. Equal places of
+// all senders have one number.
 
-// maxPlaces bounds them, some 300 bytes each.
+// maxPlaces bounds the places, of some 300 bytes each.
 const maxPlaces = 1 << 18
 
 // places are the places of stacks that came with names.
 type places struct {
-	list      []place // by number, from 1; free ones are empty
+	list      []place // places by number, from 1; free ones are empty
 	free      []uint64
 	index     map[string]uint64
-	full      uint64 // stacks for which there was no room
-	forgotten uint64 // stacks of which the sender's definitions were forgotten
+	full      uint64 // stacks that found no room
+	forgotten uint64 // stacks whose definitions by the sender were forgotten
 	key       []byte
-	numbers   map[*relay.Place]uint64 // numbers of those that were looked up
+	numbers   map[*relay.Place]uint64 // numbers by place
 	chain     []uint64
-	before    int // places left by the last retain
+	before    int // number of places left by the last retain
 }
 
 // A place is an address with its functions.
@@ -35,7 +35,7 @@ type place struct {
 	frames []*result.Frame
 }
 
-// number is the number of a place, 0 if there is no room for it.
+// number returns the number of a place, 0 if there is no room for it.
 func (n *places) number(p *relay.Place) uint64 {
 	if at, ok := n.numbers[p]; ok {
 		return at
@@ -102,7 +102,7 @@ func placeFrame(addr uint64, f *relay.Function) *result.Frame {
 		DSO: f.File, BuildID: f.BuildID, File: f.Source, Line: f.Line, Inline: f.Inline, Kernel: f.Kernel}
 }
 
-// at is the functions of a place.
+// at returns the functions of a place.
 func (n *places) at(number uint64) *place {
 	if number == 0 || number > uint64(len(n.list)) {
 		return &place{}
@@ -110,12 +110,12 @@ func (n *places) at(number uint64) *place {
 	return &n.list[number-1]
 }
 
-// crowded reports that it is worth the time to give up places.
+// crowded reports that there are so many places that it is worth freeing some.
 func (n *places) crowded() bool {
 	return len(n.index) > max(maxPlaces/16, 2*n.before)
 }
 
-// retain gives up all places but those of the given stacks.
+// retain frees all places except the places of the given stacks.
 func (n *places) retain(t *stack.Table, numbers map[stack.ID]bool) {
 	used := make([]bool, len(n.list))
 	for id := range numbers {

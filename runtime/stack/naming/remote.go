@@ -6,12 +6,13 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// This file is about the stacks of events that come from elsewhere, and of
-// those that are sent there: their functions have their names already. In the
-// table of stacks such a stack is a list of places, each an address with its
-// functions; equal places of all senders are one.
+// This file handles the stacks of events that are received from or sent to
+// other machines. Their functions have names already. In the table of stacks,
+// such a stack is a list of places, each an address with its functions; equal
+// places of all senders are one.
 
-// StreamIDs are decoders of samples that may carry the number of a stack.
+// StreamIDs is implemented by decoders of samples that may have the number of a
+// stack.
 type StreamIDs interface {
 	StreamID(e *event.Event) uint64
 }
@@ -24,10 +25,10 @@ type namedReader struct {
 	names   *Namer
 	spec    stack.Spec
 	numbers map[*relay.Stack]stack.ID
-	as      int // the generation of the table that they are of
+	as      int // generation of the table for these numbers
 }
 
-// maxNumbers bounds the stacks that a reader remembers.
+// maxNumbers bounds the stacks that a namedReader remembers.
 const maxNumbers = 1 << 16
 
 // Member implements event.Members: MemberCallchain is the number of the stack.
@@ -51,8 +52,8 @@ func (r *namedReader) Callchain(e *event.Event) []uint64 {
 	return addrs
 }
 
-// RemoteReader is Reader for a stream whose stacks came with names: samples carry
-// numbers of stacks, which stacks tells of.
+// RemoteReader is Reader for a stream whose stacks came with names. Samples have
+// numbers of stacks, which stacks defines.
 func (n *Namer) RemoteReader(m event.Members, ids StreamIDs, stacks *relay.Stacks,
 	spec stack.Spec) event.Members {
 	return &namedReader{Members: m, ids: ids, stacks: stacks, names: n, spec: spec}
@@ -60,7 +61,7 @@ func (n *Namer) RemoteReader(m event.Members, ids StreamIDs, stacks *relay.Stack
 
 // id is the number of e's stack.
 //
-// Fast path: a known stack is looked up by where it lies.
+// Fast path: a known stack is found by its address in memory.
 func (r *namedReader) id(e *event.Event) stack.ID {
 	number := r.ids.StreamID(e)
 	if number == 0 {
@@ -84,8 +85,8 @@ func (r *namedReader) id(e *event.Event) stack.ID {
 	return id
 }
 
-// nameStack is the number of a stack that came with names: of the part of it that
-// is wanted.
+// nameStack returns the number of a stack that came with names, limited to the
+// wanted part.
 func (n *Namer) nameStack(s *relay.Stack, spec stack.Spec, when event.Time) stack.ID {
 	known := &n.places
 	known.chain = known.chain[:0]
@@ -103,7 +104,7 @@ func (n *Namer) nameStack(s *relay.Stack, spec stack.Spec, when event.Time) stac
 	return n.table.Named(when, known.chain, s.Cut, s.Unwound)
 }
 
-// inStack reports that places of that context are part of a stack as spec has it.
+// inStack reports that spec wants places of that context.
 func inStack(in relay.World, spec stack.Spec) bool {
 	switch in {
 	case relay.InKernel:
@@ -114,7 +115,8 @@ func inStack(in relay.World, spec stack.Spec) bool {
 	return spec.Kernel && spec.User
 }
 
-// Sendable is a stack as it is sent, and whether all of its places have names.
+// Sendable returns a stack in the form for sending, and whether all of its
+// places have names.
 func (n *Namer) Sendable(id stack.ID) (s *relay.Stack, named bool) {
 	if id == stack.Full {
 		return &relay.Stack{Places: []*relay.Place{

@@ -12,32 +12,34 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// This file keeps counts by stack after the stacks themselves have been forgotten:
-// by the names of their functions, which are the same in all processes of a program.
+// This file keeps counts by stack after the stacks themselves were forgotten. It
+// identifies stacks by the names of their functions, which are the same in all
+// processes of a program.
 //
-// Stacks share their outer functions, so they are kept as a tree, 8 bytes for each
-// function beside its index. (Lists of frames took four times as much, and all of them
-// had to be compared each time that stacks were forgotten.)
+// Stacks share their outer functions, so they are kept as a tree, with 8 bytes for
+// each function plus an index. (Lists of frames took four times as much, and all had
+// to be compared each time stacks were forgotten.)
 
-// MostSymbolized bounds the stacks of a count. Nobody reads a picture of so many.
+// MostSymbolized bounds the stacks of a count. A picture with more is not
+// readable.
 const MostSymbolized = stack.DefaultStacks / 4
 
-// A Symbolized is a count by stack whose stacks have been forgotten: it holds the counts
-// since the last result by names. It is used by one goroutine.
+// A Symbolized is a count by stack whose stacks have been forgotten. It has the counts
+// since the last result, by names. It is used by one goroutine.
 type Symbolized struct {
 	names   []*result.Frame
-	name    map[uint64]uint32 // in names, by their hash
+	name    map[uint64]uint32 // index in names, by hash
 	seed    maphash.Seed
-	nodes   []node          // the first stands for no function
-	node    map[node]uint32 // in nodes
+	nodes   []node          // the first one stands for no function
+	node    map[node]uint32 // index in nodes
 	keys    [][]event.Value
-	key     map[string]uint32 // in keys
+	key     map[string]uint32 // index in keys
 	samples []Tally
-	at      map[path]uint32 // in samples
+	at      map[path]uint32 // index in samples
 	pack    []byte
 
-	// Cut are the samples whose stacks lack outer frames, Unwound the samples that were
-	// unwound.
+	// Cut counts the samples whose stacks lack outer frames, Unwound the samples whose
+	// stacks were unwound.
 	Cut, Unwound uint64
 	// Loss counts the samples that are missing in the counts.
 	Loss event.Loss
@@ -46,22 +48,22 @@ type Symbolized struct {
 // A node is a function that another one called.
 type node struct{ caller, name uint32 }
 
-// A path is a stack by its innermost function, with the properties that tell samples of
-// one stack apart.
+// A path is a stack, given by its innermost function, with the properties by which
+// samples of one stack are counted separately.
 type path struct {
 	inner, key uint32
 	cut        bool
 }
 
-// A Tally is the samples of a stack.
+// A Tally has the counts of a path.
 type Tally struct {
 	path
-	pid   int32 // -1 if several processes have it
+	pid   int32 // -1 for several processes
 	Count uint64
 	Value int64
 }
 
-// NewSymbolized makes an empty one.
+// NewSymbolized makes an empty Symbolized.
 func NewSymbolized() *Symbolized {
 	s := &Symbolized{seed: maphash.MakeSeed()}
 	s.reset()
@@ -88,13 +90,14 @@ func NewNames(s FrameDetail) *Names { return &Names{s, map[*result.Frame]uint32{
 type FrameDetail uint8
 
 const (
-	// All is everything but the address of code that has a name, since addresses differ
-	// from process to process.
+	// All is everything except the address of code with a name, since addresses differ
+	// between processes.
 	All FrameDetail = iota
-	// InPictures leaves out the place in a function: a profile has many of them for
-	// each chain of functions.
+	// InPictures leaves out the position in a function: a profile has many
+	// positions for each chain of functions.
 	InPictures
-	// InText is one word: functions of one name in several files are the same.
+	// InText is the name alone: functions with one name in several files are
+	// the same.
 	InText
 )
 
@@ -120,12 +123,12 @@ func (s *Symbolized) nameOf(n *Names, f *result.Frame) uint32 {
 	h := maphash.Comparable(s.seed, same)
 	i, ok := s.name[h]
 	for ; ok && n.plain(s.names[i]) != same; i, ok = s.name[h] {
-		h++ // that of another frame
+		h++ // the hash of another frame
 	}
 	if !ok {
 		i = uint32(len(s.names))
 		s.name[h] = i
-		first := f // with its address
+		first := f // including its address
 		if n.detail != All {
 			first = &same
 		}
@@ -135,7 +138,7 @@ func (s *Symbolized) nameOf(n *Names, f *result.Frame) uint32 {
 	return i
 }
 
-// Add counts a sample and keeps nothing of it but names.
+// Add counts a sample. It keeps only the names of x.
 func (s *Symbolized) Add(n *Names, x *result.StackSample) {
 	inner := uint32(0)
 	for i := range slices.Backward(x.Frames) {
@@ -154,7 +157,7 @@ func (s *Symbolized) nodeOf(n node) uint32 {
 	return i
 }
 
-// count adds the numbers of a Tally to those of a path.
+// count adds the numbers of a Tally to the Tally of a path.
 func (s *Symbolized) count(at path, more *Tally) {
 	i, ok := s.at[at]
 	if !ok {
@@ -181,7 +184,7 @@ func (s *Symbolized) keyOf(key []event.Value) uint32 {
 	return i
 }
 
-// packed is a key as bytes, valid until the next call.
+// packed returns a key as bytes, valid until the next call.
 func (s *Symbolized) packed(key []event.Value) []byte {
 	s.pack = s.pack[:0]
 	for _, v := range key {
@@ -191,7 +194,7 @@ func (s *Symbolized) packed(key []event.Value) []byte {
 	return s.pack
 }
 
-// List is the samples, independent of s but for their frames.
+// List returns the samples, which share only their frames with s.
 func (s *Symbolized) List() []result.StackSample {
 	out := make([]result.StackSample, len(s.samples))
 	for i := range s.samples {
@@ -219,9 +222,9 @@ func (s *Symbolized) frames(inner uint32) []*result.Frame {
 	return frames
 }
 
-// Bound keeps the heaviest stacks if there are more than most, and leaves room
-// for new ones; the others become one without functions. The samples that they
-// had are counted as evicted, and returned.
+// Bound keeps only the heaviest stacks if there are more than most, with room
+// for new ones. The others become one stack without functions. Their samples
+// are counted as evicted, and returned.
 func (s *Symbolized) Bound(most int, weight func(t *Tally) int64) (evicted uint64) {
 	if len(s.samples) <= most {
 		return 0
@@ -259,7 +262,7 @@ func (s *Symbolized) Bound(most int, weight func(t *Tally) int64) (evicted uint6
 	return evicted
 }
 
-// nowhere reports that a sample stands for stacks that found no room.
+// nowhere reports that a path stands for stacks that found no room.
 func (s *Symbolized) nowhere(t *Tally) bool {
 	n := s.nodes[t.inner]
 	return t.inner != 0 && n.caller == 0 && s.names[n.name].Symbol == NoRoom.Symbol
@@ -268,12 +271,12 @@ func (s *Symbolized) nowhere(t *Tally) bool {
 // A mover copies the kept stacks of one Symbolized to another.
 type mover struct {
 	from, to *Symbolized
-	node     []uint32 // where those of from are, 0 is not yet
+	node     []uint32 // indices of the nodes of from; 0 if not copied yet
 	names    *Names
-	keys     map[uint32]bool // of from, of stacks that there is no room for
+	keys     map[uint32]bool // keys of from, of stacks that found no room
 }
 
-// inner moves a function and those that called it.
+// inner copies a function with its callers.
 func (m *mover) inner(at uint32) uint32 {
 	if at == 0 || m.node[at] != 0 {
 		return m.node[at]
@@ -283,8 +286,8 @@ func (m *mover) inner(at uint32) uint32 {
 	return m.node[at]
 }
 
-// nowhere counts a sample without its functions, and without its key if there are many
-// keys: where each thread has a name of its own, the names would find no room either.
+// nowhere counts a path without its functions, and without its key if there are many
+// keys: if each thread has a name of its own, the keys would find no room either.
 func (m *mover) nowhere(t *Tally, most int) {
 	key := m.from.keys[t.key]
 	if m.keys[t.key] || len(m.keys) < most {

@@ -8,15 +8,17 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file looks at the units of debug information before package debug/dwarf reads them, which makes a
-// table of abbreviations for each place that a unit names. Tables of a compiler do not overlap. Where they
-// do, as where 5,000 units each begin at another entry of one table of 64 KB, they take gigabytes.
+// This file checks the units of debug information before package debug/dwarf reads them. That
+// package makes a table of abbreviations for each offset that a unit names. A compiler's tables do
+// not overlap. In a malicious file, 5,000 units could each begin at another entry of one table of
+// 64 KB, and their tables would take gigabytes.
 
-// maxAbbreviations bounds the tables of abbreviations of a file, in bytes; in memory one takes thirty times
-// as much at most.
+// maxAbbreviations bounds the tables of abbreviations of a file, in bytes; in memory they take up
+// to thirty times as much.
 const maxAbbreviations = 12 << 20
 
-// newDWARF is dwarf.New for sections that may ask for any amount of memory.
+// newDWARF is dwarf.New for untrusted sections, which may need any amount of
+// memory.
 func newDWARF(order binary.ByteOrder, abbrev, info, line, ranges, text []byte) (*dwarf.Data, error) {
 	if err := unitsFit(order, info, abbrev); err != nil {
 		return nil, err
@@ -24,15 +26,15 @@ func newDWARF(order binary.ByteOrder, abbrev, info, line, ranges, text []byte) (
 	return dwarf.New(abbrev, nil, nil, info, line, nil, ranges, text)
 }
 
-// unitsFit reports in the error that there are too many units, or that their tables of abbreviations are too
-// large. It walks over units as package debug/dwarf does, which refuses what it takes for an end.
+// unitsFit returns an error if there are too many units, or if their tables of abbreviations are
+// too large. It walks the units like package debug/dwarf.
 func unitsFit(order binary.ByteOrder, info, abbrev []byte) error {
 	seen, bytes := map[uint64]bool{}, 0
 	for units := 0; len(info) >= 4; {
 		length, head, word := uint64(order.Uint32(info)), 4, 4
 		switch {
 		case length == 0:
-			info = info[4:] // it fills up
+			info = info[4:] // padding
 			continue
 		case length == 0xffffffff && len(info) >= 12:
 			length, head, word = order.Uint64(info[4:]), 12, 8
@@ -58,7 +60,7 @@ func unitsFit(order binary.ByteOrder, info, abbrev []byte) error {
 	return nil
 }
 
-// abbreviationsOf is where the table of a unit begins, by its header behind the length.
+// abbreviationsOf is the offset of a unit's table, from its header after the length.
 func abbreviationsOf(order binary.ByteOrder, body []byte, word int) (at uint64, ok bool) {
 	from := 2
 	if len(body) >= 2 && order.Uint16(body) >= 5 {
@@ -73,7 +75,7 @@ func abbreviationsOf(order binary.ByteOrder, body []byte, word int) (at uint64, 
 	return uint64(order.Uint32(body[from:])), true
 }
 
-// tableSize is how many bytes a table of abbreviations has, at most most.
+// tableSize is the size of a table of abbreviations in bytes, at most most.
 func tableSize(abbrev []byte, from uint64, most int) int {
 	if from > uint64(len(abbrev)) {
 		return 0
@@ -81,7 +83,7 @@ func tableSize(abbrev []byte, from uint64, most int) int {
 	b := abbrev[from:]
 	b = b[:min(len(b), most)]
 	whole := len(b)
-	next := func() (n uint32) { // as debug/dwarf reads them, also those that are too long
+	next := func() (n uint32) { // reads numbers like debug/dwarf, also too long ones
 		for shift := 0; len(b) > 0; shift += 7 {
 			x := b[0]
 			b = b[1:]
@@ -108,5 +110,5 @@ func tableSize(abbrev []byte, from uint64, most int) int {
 	return max(whole-len(b), 1)
 }
 
-// errApart is the reason where abbreviations have numbers that no compiler gives.
+// errApart is the reason if abbreviations have numbers that no compiler uses.
 var errApart = errors.New("the numbers of abbreviations lie far apart")

@@ -8,23 +8,22 @@ import (
 
 // This file finds the machine code of functions, for listings.
 
-// mostCode bounds the bytes of a function whose code is read.
+// mostCode bounds the code of a function that is read, in bytes.
 const mostCode = 1 << 20
 
 // A Code is the machine code of a function.
 type Code struct {
-	Addr    uint64 // of its first byte, as Line and Name take addresses
+	Addr    uint64 // address of its first byte, in the numbering of Line and Name
 	Bytes   []byte
 	Machine elf.Machine
-	// Line is the source line of an address in it, "" and 0 if that is not known.
+	// Line returns the source line of an address in it, "" and 0 if unknown.
 	Line func(addr uint64) (file string, line int)
-	// Name is the function that has code at an address, which may be any, and where that begins;
-	// "" if nobody knows it.
+	// Name returns the function at any address, and the function's begin; "" if unknown.
 	Name func(addr uint64) (name string, start uint64)
 }
 
-// Code is the code of the function of a file that has addr, as the file counts; false if its bytes or
-// its bounds are not known.
+// Code returns the code of the function at addr, an address in the file's own tables; false if its
+// bytes or its bounds are unknown.
 func (s *Symbolizer) Code(f *dso.File, addr uint64) (c Code, ok bool) {
 	im, err := f.Image()
 	if err != nil {
@@ -45,7 +44,7 @@ func (s *Symbolizer) Code(f *dso.File, addr uint64) (c Code, ok bool) {
 		if !s.opt.lines() {
 			return "", 0
 		}
-		at := s.withLines(Frame{}, f, addr)[0] // the innermost: where the code was written
+		at := s.withLines(Frame{}, f, addr)[0] // the innermost frame has the position in the source
 		return at.File, at.Line
 	}
 	c.Name = func(addr uint64) (string, uint64) {

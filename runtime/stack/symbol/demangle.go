@@ -7,9 +7,9 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// Demangle turns the linker's name of a C++ or Rust function into the
-// language's own, without parameters; other names stay. Names that only look
-// mangled stay too.
+// Demangle converts the linker's name of a C++ or Rust function to the
+// language's name, without parameters. Other names, and names that only look
+// mangled, are returned unchanged.
 func Demangle(name string) string {
 	if !mangled(name) {
 		return name
@@ -25,16 +25,16 @@ func Demangle(name string) string {
 	return plain
 }
 
-// Names come from files of others. Parts of a mangled name refer to earlier parts, so each few letters can
-// double its length, and what is nested deeply is looked through again at each level: both the mangled name
-// and the plain one are bounded, by more than compilers make for people. A name beyond that stays.
+// Bounds on names, which come from untrusted files. Parts of a mangled name refer to earlier parts,
+// so a few letters can double its length, and deeply nested parts are searched again at each level.
+// So the lengths of the mangled and the plain name are bounded, above the usual lengths of
+// compilers. Longer names are not demangled.
 const (
 	longestMangled = 8 << 10
-	longestPower   = 13 // the plain name has less than 2 to that many bytes
+	longestPower   = 13 // the plain name has less than 1<<longestPower bytes
 )
 
-// DemangleWith is the plain name as options of the demangler want it; names that are not mangled, or too
-// long, stay.
+// DemangleWith is like Demangle, with options of the demangler.
 func DemangleWith(name string, options ...demangle.Option) string {
 	if len(name) > longestMangled {
 		return name
@@ -52,9 +52,9 @@ func mangled(name string) bool {
 		strings.HasPrefix(name, "_GLOBAL_")
 }
 
-// protect doubles the underscore that identifiers of old Rust names begin
-// with. The compiler puts one in front of a name that is no identifier
-// ("_$LT$"), and the demangler takes off any.
+// protect doubles the leading underscore of identifiers in old Rust names. The
+// compiler adds an underscore only to names that are no identifiers ("_$LT$"),
+// but the demangler always removes one.
 func protect(name string) string {
 	const hash = len("17h0123456789abcdefE")
 	if !strings.HasPrefix(name, "_ZN") || !strings.Contains(name, "17h") || len(name) < 3+hash {

@@ -1,14 +1,13 @@
-// Package symbol turns addresses into names.
+// Package symbol converts addresses to names.
 //
-// Kernel holds /proc/kallsyms, or the copy of it that came with a recording,
-// with modules and BPF programs. Renderers of print formats (%pS), the
-// expression builtin ksym and scripts that look for the address of a function
-// ask it.
+// Kernel has the symbols of /proc/kallsyms, or of a recording's copy of it,
+// including modules and BPF programs. It is used for print formats (%pS), the
+// builtin ksym of expressions, and scripts that need the address of a function.
 //
-// A Symbolizer names user addresses too: runtime/target/task tells which file was
-// mapped there at the time, and the functions are read from its symbol table,
+// A Symbolizer also names user addresses: runtime/target/task finds the file that
+// was mapped there at the time, and the functions are read from its symbol table,
 // the separate debug file, MiniDebugInfo, Go's own table, or the map of a JIT
-// compiler. It is asked at the end of a run or an interval, and answers each
+// compiler. It is used at the end of a run or an interval, and names each
 // distinct address once; nothing here runs per event.
 //
 //	syms := symbol.New(symbol.Options{Kernel: kernel, Maps: maps})
@@ -16,9 +15,9 @@
 //		frames := syms.Resolve(pid, tid, addr, when)
 //	}
 //
-// Functions goes the other way: it lists the functions of a file by all their
-// names, for placing probes. FileSymbols finds them.
+// Functions works the other way: it lists the functions of a file with all
+// their names, for placing probes. FileSymbols finds functions by name.
 //
-// No file is opened before it is asked for. A file that is missing, stripped
-// or damaged makes frames without names, not errors.
+// No file is opened before it is needed. A missing, stripped or damaged file
+// gives frames without names, not errors.
 package symbol

@@ -10,9 +10,9 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file reads functions out of ELF symbol tables. debug/elf's own reader
-// makes a string and a struct of each symbol, which costs seconds on a large
-// program; here the bytes are walked, and only functions are kept.
+// This file reads functions from ELF symbol tables. The reader of debug/elf
+// makes a string and a struct for each symbol, which takes seconds for a large
+// program. Here the bytes are scanned, and only functions are kept.
 
 // ranks of symbols at one address, the best first.
 const (
@@ -23,8 +23,8 @@ const (
 	rankPLT
 )
 
-// elfSymbols adds the functions of one table, SHT_SYMTAB or SHT_DYNSYM. Of a table
-// with more than there is room for it adds the first, and says so.
+// elfSymbols adds the functions of one table, SHT_SYMTAB or SHT_DYNSYM. If a table
+// has more than there is room for, it adds the first ones and returns an error.
 func (b *builder) elfSymbols(im *dso.Image, typ elf.SectionType) error {
 	section := im.SectionByType(typ)
 	if section == nil || int(section.Link) >= len(im.Sections) {
@@ -42,20 +42,20 @@ func (b *builder) elfSymbols(im *dso.Image, typ elf.SectionType) error {
 // maxSymtab bounds the bytes that are read of a symbol table, and of its names.
 const maxSymtab = 256 << 20
 
-// A symtab is a table that is being read. Functions come first, without names:
-// at is where each name is in the section of names. Those are read in the order
-// in which they lie there.
+// A symtab is a table that is being read. The functions are read first, without
+// names: rawSym.at is the offset of the name in the section of names. Then the
+// names are read in the order of their offsets.
 type symtab struct {
 	im      *dso.Image
 	builder *builder
-	bytes   uint64 // of the whole
+	bytes   uint64 // size of the whole table
 	each    int
-	rest    []byte // the begin of an entry that goes on in the next piece
-	next    uint64 // where the next piece begins, if nothing is left out
+	rest    []byte // the begin of an entry that the next piece completes
+	next    uint64 // offset of the next piece, if there is no hole before it
 	first   int    // in builder.syms
 }
 
-// symbols takes a piece of the table.
+// symbols reads a piece of the table.
 func (t *symtab) symbols(at uint64, piece []byte) error {
 	if at != t.next {
 		t.rest = t.rest[:0] // a hole
@@ -82,7 +82,7 @@ func (t *symtab) symbols(at uint64, piece []byte) error {
 	return nil
 }
 
-// symbol takes an entry if it is a function.
+// symbol adds an entry if it is a function.
 func (t *symtab) symbol(sym []byte) error {
 	im, order := t.im, t.im.ByteOrder
 	var info byte
@@ -128,7 +128,7 @@ func (t *symtab) symbol(sym []byte) error {
 	return nil
 }
 
-// names reads the names of the symbols that were taken, and leaves out those without one.
+// names reads the names of the added symbols, and removes symbols without a name.
 func (t *symtab) names(section *elf.Section) error {
 	b := t.builder
 	fresh := b.syms[t.first:]
@@ -142,11 +142,11 @@ func (t *symtab) names(section *elf.Section) error {
 	return fault
 }
 
-// A names reads names out of a section, piece by piece.
+// A names reads names from a section, piece by piece.
 type names struct {
 	builder *builder
-	todo    []rawSym // those without a name yet, in the order of their names
-	last    []byte   // the begin of a name that goes on in the next piece
+	todo    []rawSym // symbols without a name so far, in the order of their names
+	last    []byte   // the begin of a name that the next piece completes
 	next    uint64
 	done    bool
 }
@@ -184,13 +184,13 @@ func (n *names) piece(at uint64, piece []byte) error {
 	return errNamed
 }
 
-// name gives a symbol its name, unless it is none of a function. It returns false
-// if there is no room for names any more.
+// name sets the name of a symbol, unless it is not the name of a function. It
+// returns false if there is no more room for names.
 func (b *builder) name(s *rawSym, name []byte) bool {
 	if s.label && (name[0] == '$' || bytes.HasPrefix(name, []byte(".L"))) {
 		return true // marks of the assembler: $x is code, $d data
 	}
-	// A table of versions, memcpy@@GLIBC_2.14, names the same function.
+	// A name with a version, memcpy@@GLIBC_2.14, is the same function.
 	if n := bytes.IndexByte(name, '@'); n > 0 {
 		name = name[:n]
 	}

@@ -8,14 +8,14 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// FileSymbols are the functions of a file by name. It may be used
-// by several goroutines only after the first Lookup.
+// FileSymbols finds the functions of a file by name. Several goroutines may use
+// it only after the first Lookup.
 type FileSymbols struct {
 	Path  string
 	funcs []Func
 	image *dso.Image
 	store *dso.Store
-	names map[string][]int32 // names as written, and demangled
+	names map[string][]int32 // by the linker's name and by the demangled name
 }
 
 // OpenFileSymbols reads the functions of an executable or library.
@@ -38,10 +38,10 @@ func OpenFileSymbols(path string) (*FileSymbols, error) {
 // Close closes the file.
 func (s *FileSymbols) Close() error { return s.store.Close() }
 
-// Lookup finds a function by its name, as the linker writes it or as the
-// language does (Go's "pkg.(*T).Method", Rust's "krate::f", C++'s "ns::f"):
-// the file offset of its first byte, and its size. Of several it is the one
-// with the lowest address.
+// Lookup finds a function by the linker's name or the language's name (Go's
+// "pkg.(*T).Method", Rust's "krate::f", C++'s "ns::f"). It returns the file
+// offset of the function's first byte, and its size. Of several functions it
+// takes the one with the lowest address.
 func (s *FileSymbols) Lookup(name string) (offset, size uint64, ok bool) {
 	s.index()
 	for _, i := range s.names[name] {
@@ -60,7 +60,7 @@ func (s *FileSymbols) index() {
 	for i := range s.funcs {
 		name := s.funcs[i].Name
 		s.names[name] = append(s.names[name], int32(i))
-		// The cold part of a function has its name, but nobody calls it.
+		// The cold part of a function has the same name, but is never called.
 		if plain := Demangle(name); plain != name && !strings.Contains(name, ".cold") &&
 			!strings.Contains(name, ".part.") {
 			s.names[plain] = append(s.names[plain], int32(i))

@@ -5,8 +5,9 @@ import (
 	"errors"
 )
 
-// This file knows how long the values of debug information are, by their form. Package debug/dwarf reads
-// values, but does not say where they lie, and cannot be told that a value counts from elsewhere.
+// This file computes the lengths of values in debug information from their forms. Package
+// debug/dwarf reads values, but does not report their offsets, and cannot read values that are
+// relative to another base.
 
 // Forms of values, DW_FORM_ in the standard; those at the end are GNU's.
 const (
@@ -59,24 +60,25 @@ const (
 	formGNUStrpAlt    = 0x1f21
 )
 
-// sizes are the sizes of values that depend on the unit, in bytes.
+// sizes are the sizes, in bytes, of the values whose size depends on the unit.
 type sizes struct {
 	offset, address int
 	version         uint16
 }
 
-// A length says how long a value is: so many bytes, or one of the constants below.
+// A length is the length of a value: a number of bytes, or one of the constants
+// below.
 type length int
 
 const (
 	ofLEB     length = -1 - iota // a number of variable length
-	ofText                       // up to a byte that is 0
-	ofBlock                      // its length is in front: of variable length, or of 1, 2 or 4 bytes
+	ofText                       // up to a 0 byte
+	ofBlock                      // preceded by its length, of variable size or of 1, 2 or 4 bytes
 	ofBlock1                     //
 	ofBlock2                     //
 	ofBlock4                     //
-	ofOther                      // the form is in front of the value
-	ofUnknown                    // no such form
+	ofOther                      // preceded by its form
+	ofUnknown                    // unknown form
 )
 
 // length returns the length of the values of a form.
@@ -126,8 +128,8 @@ func (s sizes) length(form uint64) length {
 
 var errForm = errors.New("debug information has a value of an unknown form")
 
-// uleb reads a number of variable length of b, and its length; it panics where b ends, which guard makes an
-// error.
+// uleb reads a number of variable length from b, and its length. It panics at the end of b, which
+// guard converts to an error.
 func uleb(b []byte) (uint64, int) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -136,7 +138,7 @@ func uleb(b []byte) (uint64, int) {
 	return v, n
 }
 
-// putULEB writes a number in all bytes of b.
+// putULEB writes a number into all bytes of b.
 func putULEB(b []byte, v uint64) {
 	for i := range b {
 		b[i] = byte(v)&0x7f | 0x80
@@ -145,9 +147,9 @@ func putULEB(b []byte, v uint64) {
 	b[len(b)-1] &= 0x7f
 }
 
-// otherForms are what abbreviations of split units and of dwz say, and what package debug/dwarf reads in
-// the same way: addresses and texts by their number, and what was in the supplementary file and is now in
-// the same section.
+// otherForm replaces forms of split units and of dwz by forms that package debug/dwarf reads in the
+// same way: for addresses and texts by number, and for references to the supplementary file, which
+// is now in the same section.
 func otherForm(form uint64) uint64 {
 	switch form {
 	case formGNUAddrIndex:
@@ -162,17 +164,17 @@ func otherForm(form uint64) uint64 {
 	return form
 }
 
-// reform puts otherForm into tables of abbreviations, in place.
+// reform applies otherForm to tables of abbreviations, in place.
 func reform(table []byte) error { return eachForm(table, otherForm) }
 
-// eachForm puts what fn makes of each form into tables of abbreviations, in place.
+// eachForm replaces each form in tables of abbreviations by fn of it, in place.
 func eachForm(table []byte, fn func(form uint64) uint64) (err error) {
 	defer guard(&err)
 	for len(table) > 0 {
 		code, n := uleb(table)
 		table = table[n:]
 		if code == 0 {
-			continue // the end of one, or what fills up
+			continue // the end of a table, or padding
 		}
 		_, n = uleb(table) // tag
 		table = table[n+1:]

@@ -7,12 +7,12 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file lists the functions of a file for probes, which look for them by name: unlike a Table, the list
-// has all names of an address.
+// This file lists the functions of a file for probes, which find them by name. Unlike a Table, the
+// list has all names of an address.
 
-// Functions lists functions of an image by address, each by the name that stacks show first. path is where
-// its file is, to find the debug file; empty does not look. Tables that cannot be read are left out: a
-// stripped file has no symbols, which is no fault.
+// Functions lists the functions of an image by address; of several names, the one that stacks show
+// is first. path is the path of the file, to find the debug file; "" does not search it. Tables
+// that cannot be read are left out, since a stripped file has no symbols.
 func Functions(im *dso.Image, path string) []Func {
 	store := dso.NewStore(dso.Options{})
 	defer store.Close()

@@ -9,32 +9,32 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file looks at .gopclntab before debug/gosym does, which believes it: gosym
-// makes a text of every name, and in a table that somebody wrote by hand names lie
-// in each other, so that a MiB of them becomes a TiB. The formats are from Go 1.2,
-// 1.16, 1.18 and 1.20.
+// This file checks .gopclntab before debug/gosym reads it, which trusts it. gosym
+// makes a string for each name, and in a malicious table the names can overlap, so
+// that a MiB of them becomes a TiB. The formats are from Go 1.2, 1.16, 1.18 and
+// 1.20.
 
-// maxGoFuncs and maxGoFiles bound the memory that gosym takes for a table: 200
-// bytes for each function beside its name.
+// maxGoFuncs and maxGoFiles bound the memory of gosym for a table: 200 bytes
+// for each function plus its name.
 const (
 	maxGoFuncs = 1 << 18
 	maxGoFiles = 1 << 17
 )
 
-// A goTexts is where the names of a table are.
+// A goTexts reads the names of a table.
 type goTexts struct {
 	order   binary.ByteOrder
 	data    []byte
-	word    int // bytes of an address
+	word    int // size of an address in bytes
 	records []byte
-	funcs   []byte // pairs: where a function begins, where its record is
-	half    int    // bytes of each of a pair
+	funcs   []byte // pairs of a function's begin and the offset of its record
+	half    int    // size of each half of a pair in bytes
 	names   []byte
 	total   uint64 // bytes of the names so far
 }
 
-// modestGoTable reports in the error that a table is none, or wants more than it
-// may have.
+// modestGoTable returns an error if the bytes are not such a table, or if it
+// would need too much memory.
 func modestGoTable(order binary.ByteOrder, data []byte) error {
 	if len(data) < 8 || data[7] != 4 && data[7] != 8 {
 		return errors.New("section .gopclntab: no header")
@@ -83,7 +83,7 @@ func modestGoTable(order binary.ByteOrder, data []byte) error {
 	return nil
 }
 
-// header is a word of the header, behind its first 8 bytes.
+// header returns a word of the header, after its first 8 bytes.
 func (t *goTexts) header(i int) uint64 {
 	at := 8 + i*t.word
 	if at+t.word > len(t.data) {
@@ -101,7 +101,7 @@ func (t *goTexts) number(b []byte, size int) uint64 {
 
 func (t *goTexts) part(i int) []byte { return t.data[min(t.header(i), uint64(len(t.data))):] }
 
-// name counts the name at that place.
+// name adds the length of the name at an offset.
 func (t *goTexts) name(at uint32) error {
 	if uint64(at) >= uint64(len(t.names)) {
 		return nil
@@ -114,7 +114,7 @@ func (t *goTexts) name(at uint32) error {
 	return nil
 }
 
-// oldFiles counts the names of files as they were until Go 1.15.
+// oldFiles adds the lengths of the names of files in the format until Go 1.15.
 func (t *goTexts) oldFiles(at uint32) error {
 	if uint64(at)+4 > uint64(len(t.data)) {
 		return errors.New("section .gopclntab: files are not in it")

@@ -8,8 +8,8 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// GoTable is the section .gopclntab, which every Go program has, stripped or
-// not, and the address that it counts functions from. Nil if the file has none.
+// GoTable returns the section .gopclntab, which every Go program has, also if
+// stripped, and the base address of its functions. Nil if the file has none.
 func GoTable(im *dso.Image) (table []byte, start uint64, err error) {
 	section := im.Section(".gopclntab")
 	if section == nil {
@@ -26,8 +26,8 @@ func GoTable(im *dso.Image) (table []byte, start uint64, err error) {
 	return data, textStart(im, data, text), nil
 }
 
-// goLines reads the table: the program's functions, and the line of each
-// address. Nil if the file has none.
+// goLines reads the table, which has the program's functions and the line of
+// each address. Nil if the file has none.
 func goLines(im *dso.Image) (table *gosym.Table, err error) {
 	data, start, err := GoTable(im)
 	if data == nil || err != nil {
@@ -45,9 +45,9 @@ func goLines(im *dso.Image) (table *gosym.Table, err error) {
 	return gosym.NewTable(nil, gosym.NewLineTable(data, start))
 }
 
-// textStart is the address that the table counts from, the symbol
-// runtime.text. Programs with C in them have other code in front of it; up to
-// Go 1.25 the header tells it, unless the program is relocatable.
+// textStart is the base address of the table, the symbol runtime.text. In
+// programs with C code, other code is before it. Up to Go 1.25 the header has
+// it, unless the program is relocatable.
 func textStart(im *dso.Image, data []byte, text *elf.Section) uint64 {
 	const at = 8 + 2*8 // magic, sizes; number of functions, number of files
 	if im.Class == elf.ELFCLASS64 && len(data) >= at+8 {

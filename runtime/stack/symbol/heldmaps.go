@@ -12,21 +12,22 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// This file opens the maps that compilers write, while their processes are there: with a container
-// its /tmp is gone, and some programs remove their map when they end.
+// This file opens the maps that JIT compilers write, while their processes exist. The /tmp of a
+// container ends with it, and some programs remove their map when they end.
 
-// maxHeldMaps bounds the maps that are held open.
+// maxHeldMaps bounds the open maps.
 const maxHeldMaps = 128
 
-// A heldMaps is maps of processes that are held open, the first that was opened first.
+// A heldMaps has the open maps of processes, the oldest first.
 type heldMaps struct {
 	files map[*task.Space]*os.File
 	order []*task.Space
 }
 
-// Keep opens the map of a process, if there is one, and holds it for later. It is for processes whose
-// stacks were seen: then, and when they end, since some write their map last. That of a process that
-// executed another program is read at once: the next program may write its own into the same file.
+// Keep opens the map of a process, if there is one, and keeps it open. Call it when the process has
+// its first stack, and when it ends, since some programs write their map last. If the process
+// executes another program, its map is read at once, since the next program may write its own map
+// to the same file.
 func (s *Symbolizer) Keep(sp *task.Space) {
 	if sp.Until != 0 && s.opt.Live {
 		s.jitTable(sp)
@@ -52,7 +53,7 @@ func (s *Symbolizer) Keep(sp *task.Space) {
 	s.heldMaps.order = append(s.heldMaps.order, sp)
 }
 
-// Close closes the maps that are held.
+// Close closes the open maps.
 func (s *Symbolizer) Close() {
 	for _, f := range s.heldMaps.files {
 		f.Close()
@@ -74,8 +75,8 @@ func (s *Symbolizer) heldMap(sp *task.Space) (*os.File, os.FileInfo) {
 
 // openMap opens the map of a process, nil if it has none.
 //
-// Only the process's own root is believed, no link, and no file of anybody but
-// root and the user of the process: others could give its code wrong names.
+// It must be below the process's own root, not a link, and owned by root or the
+// user of the process, since other users could give the code wrong names.
 func (s *Symbolizer) openMap(sp *task.Space) (*os.File, os.FileInfo) {
 	pid := sp.InnerPID
 	if pid <= 0 {
@@ -97,11 +98,12 @@ func (s *Symbolizer) openMap(sp *task.Space) (*os.File, os.FileInfo) {
 	return nil, nil
 }
 
-// coarse is by how much files' times are too early: they are the times of the kernel's last tick.
+// coarse is the error of file times, which are the times of the kernel's last tick.
 const coarse = 10 * time.Millisecond
 
-// ofAnother reports that a file was written by another program than the space's own: before it began, by
-// another process of its number or the program that executed it; or after it executed another one.
+// ofAnother reports that a file was not written by the program of this space: it was written before
+// the program began, by an earlier process with the same number or by the program before the exec,
+// or after the process executed another program.
 func (s *Symbolizer) ofAnother(sp *task.Space, written time.Time) bool {
 	now, ok := perf.Monotonic()
 	if !s.opt.Live || !ok {

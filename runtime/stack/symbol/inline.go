@@ -5,15 +5,15 @@ import (
 	"sort"
 )
 
-// This file finds the functions that the compiler put into others. A unit's
-// entries are a tree: functions, and in them the inlined ones, nested as the
-// calls were. The tree of a unit is read at the first address in it, and only
-// the spans of code and where they were called from are kept.
+// This file finds inlined functions. A unit's entries are a tree: functions,
+// and in them the inlined functions, nested like the calls. The tree of a unit
+// is read when the first of its addresses is named; only the spans of code and
+// the positions of the calls are kept.
 
-// A function is one that has code of its own.
+// A function is a function that is not inlined.
 type function struct {
 	lo, hi  uint64
-	inlines []inlined // in the order of the tree: outer ones first
+	inlines []inlined // inlined functions in the order of the tree: outer ones first
 }
 
 // inlined is a span of code of an inlined function.
@@ -22,11 +22,11 @@ type inlined struct {
 	depth    int32
 	callLine int32
 	callFile int32        // index into the files of the unit's line table
-	origin   dwarf.Offset // of the entry with the name
+	origin   dwarf.Offset // offset of the entry with the name
 }
 
-// inlined puts the functions inlined at addr in front of f. file and line are
-// those of addr itself, which belong to the innermost.
+// inlined puts the functions inlined at addr before f. file and line are the
+// position of addr itself, which belongs to the innermost function.
 func (s *Symbolizer) inlined(f Frame, l *lineInfo, u *unit, addr uint64, file string, line int) []Frame {
 	if !u.read {
 		u.read = true
@@ -79,7 +79,7 @@ func (l *lineInfo) readFunctions(u *unit) (err error) {
 	l.remaining -= w.count
 	for k := range w.subs {
 		if n := w.subs[k].inlines; len(n) > 0 {
-			// Outer ones first, also where a span was split.
+			// Outer ones first, also if a span was split.
 			sort.SliceStable(n, func(a, b int) bool { return n[a].depth < n[b].depth })
 		}
 	}
@@ -94,18 +94,19 @@ type treeWalk struct {
 	tree  *tree
 	r     *dwarf.Reader
 	subs  []function
-	count int // functions and inlined ones
-	work  int // spans that were looked at since the last look at the time
+	count int // functions and inlined functions so far
+	work  int // spans since the last check of the time
 }
 
-// maxNesting bounds the depth of the tree, maxParts the spans of code of one entry: compilers split a
-// function in a few. Entries of a few bytes may all name one list of millions.
+// maxNesting bounds the depth of the tree, maxParts the spans of code of one entry. Compilers split
+// a function into a few spans, but in a malicious file many small entries could all name one list
+// with millions.
 const (
 	maxNesting = 256
 	maxParts   = 1 << 10
 )
 
-// maxWork is how much is done between two looks at the time.
+// maxWork is the number of spans between two checks of the time.
 const maxWork = 1 << 16
 
 // spans returns the spans of an entry.
@@ -118,8 +119,8 @@ func (w *treeWalk) spans(e *dwarf.Entry) [][2]uint64 {
 	return list[:min(len(list), maxParts)]
 }
 
-// children reads the entries below e: in which functions (the first of
-// parts, number of them), and at which depth of inlining.
+// children reads the entries below e. They belong to parts functions, from
+// index first on, and depth is their depth of inlining.
 func (w *treeWalk) children(e *dwarf.Entry, sub int, depth int32) {
 	if !e.Children {
 		return
@@ -167,11 +168,13 @@ func (w *treeWalk) children(e *dwarf.Entry, sub int, depth int32) {
 	}
 }
 
-// declares reports whether a function without code may hold others with code.
+// declares reports whether a function without code may contain functions with
+// code.
 func declares(e *dwarf.Entry) bool { return e.Val(dwarf.AttrInline) == nil }
 
-// function notes one with code; the number of its first span, -1 for none.
-// Parts of one function that lie apart, hot and cold, share their inlines.
+// function adds a function with code, and returns the index of its first span,
+// -1 if there is none. Separate parts of a function, hot and cold, share their
+// inlined functions.
 func (w *treeWalk) function(e *dwarf.Entry) int {
 	first := -1
 	for _, g := range w.spans(e) {
@@ -200,7 +203,7 @@ func (w *treeWalk) inline(e *dwarf.Entry, sub int, depth int32) {
 		if g[0] >= g[1] {
 			continue
 		}
-		// Of the spans of its function, the one that it lies in.
+		// Find the span of the function that contains it.
 		for k := sub; k < min(len(w.subs), sub+maxParts); k++ {
 			w.work++
 			if g[0] >= w.subs[k].lo && g[0] < w.subs[k].hi {
@@ -214,7 +217,7 @@ func (w *treeWalk) inline(e *dwarf.Entry, sub int, depth int32) {
 }
 
 // inlineName is the name of an inlined function, from the entry that describes
-// it or the declaration that this one refers to.
+// it or from the declaration to which that entry refers.
 func (s *Symbolizer) inlineName(t *tree, origin dwarf.Offset) (name string) {
 	defer func() {
 		if recover() != nil {

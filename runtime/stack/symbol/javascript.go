@@ -2,15 +2,16 @@ package symbol
 
 import "strings"
 
-// Where code is that compilers made, and code that is interpreted by such.
+// Values of Frame.DSO for code made by JIT compilers, and for interpreted code
+// with such frames.
 const (
 	jitDSO         = "[jit]"
 	interpretedDSO = "[interpreted]"
 )
 
-// javaScript is a function's name without what V8 puts in front: "JS:*f /a.js:1:2" is f of a file,
-// compiled by the best of its compilers. One function would have several names as it gets faster.
-// What is interpreted (with --interpreted-frames-native-stack) is told by where it is.
+// javaScript removes V8's prefix from a function's name: "JS:*f /a.js:1:2" is f of a file,
+// compiled by the optimizing compiler. With the prefix, a function would have several names as it
+// gets optimized. Interpreted functions (with --interpreted-frames-native-stack) get another DSO.
 func javaScript(name string) (plain, dso string) {
 	kind, rest, ok := strings.Cut(name, ":")
 	if !ok || rest == "" {
@@ -34,7 +35,8 @@ func javaScript(name string) (plain, dso string) {
 	return rest, dso
 }
 
-// compilerName is the name of a function that a compiler made, and where it is.
+// compilerName returns the name and the DSO of a function that a JIT compiler
+// made.
 func (s *Symbolizer) compilerName(name string) (symbol, dso string) {
 	if s.opt.Mangled {
 		return name, jitDSO

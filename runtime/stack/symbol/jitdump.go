@@ -10,31 +10,33 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// This file names the code of processes whose compilers write a jitdump: see package jitdump. What is
-// at an address depends on the time, so that these frames are not remembered by address.
+// This file names code of processes whose JIT compiler writes a jitdump: see package jitdump. The
+// function at an address depends on the time, so these frames are not cached by address.
 
 // A spaceDump is the dump of a process, as far as it was read.
 type spaceDump struct {
 	*jitdump.Dump           // nil if there is none
-	file          *dso.File // what the process has mapped
-	shift         int64     // from the dump's clock to that of events, ns
-	slack         int64     // how exactly that is known, ns
+	file          *dso.File // the file that the process has mapped
+	shift         int64     // from the dump's clock to the clock of events, ns
+	slack         int64     // uncertainty of shift and of records, ns
 	till          event.Time
 	round         int
 	bytes         int
 }
 
 const (
-	// littleDumps is how many bytes of dumps may be idle.
+	// littleDumps is the size of dumps, in bytes, up to which idle ones are
+	// kept.
 	littleDumps = 16 << 20
-	// clockSlack is between the record of a dump's mapping and the dump's header: perf's clock
-	// and that of dumps differ by an amount that these two tell.
+	// clockSlack is the uncertainty if the shift is computed from the record of the dump's
+	// mapping, which has perf's clock, and the dump's header, which has the dump's clock.
 	clockSlack = 10 * int64(time.Millisecond)
-	// writeSlack is how much later than it runs code may be told of.
+	// writeSlack is the longest time between the first run of code and its
+	// record.
 	writeSlack = int64(time.Millisecond)
 )
 
-// dump is what the compiler of a process told of its code up to a time; nil if it tells nothing.
+// dump returns the dump of a process, read at least up to a time; nil if there is none.
 func (s *Symbolizer) dump(sp *task.Space, when event.Time) *spaceDump {
 	d, ok := s.dumps.Of(sp, s.now)
 	if ok && d.round == s.jitRound && (d.Dump == nil || when <= d.till) {
@@ -74,7 +76,7 @@ func (d *spaceDump) size() int {
 	return d.Bytes()
 }
 
-// upTo is the time up to which a dump is known that is read now.
+// upTo is the time up to which a dump that is read now is complete.
 func (s *Symbolizer) upTo() event.Time {
 	if now, ok := perf.Monotonic(); ok && s.opt.Live {
 		return now
@@ -82,8 +84,8 @@ func (s *Symbolizer) upTo() event.Time {
 	return event.MaxTime
 }
 
-// findDump finds the dump that a process has mapped; the last one counts. The process itself made that
-// mapping, so the file says what the process wants to be said of it.
+// findDump finds the dump that a process has mapped, the last one if there are several. Since the
+// process itself has mapped the file, its content is as trustworthy as the process.
 func (s *Symbolizer) findDump(sp *task.Space) *spaceDump {
 	var found *task.Region
 	for i, r := range sp.Regions() {
@@ -124,29 +126,28 @@ func (s *Symbolizer) dumped(sp *task.Space, addr uint64, when event.Time, call, 
 	return f, true
 }
 
-// Changes tells whether addresses of a process may have another meaning than at the call before, since code
-// was made where other code was.
+// Changes finds out whether the code at addresses of a process may have been replaced since the
+// last call.
 type Changes struct {
 	symbols *Symbolizer
-	// since are the begins of the code that was seen at the addresses of each process.
+	// since has the begin times of the code at the addresses of each process.
 	since map[*task.Space]map[uint64]int64
 	size  int // processes and addresses in since
 }
 
-// NewChanges makes one that has seen nothing.
+// NewChanges makes an empty Changes.
 func (s *Symbolizer) NewChanges() *Changes {
 	return &Changes{symbols: s, since: map[*task.Space]map[uint64]int64{}}
 }
 
-// mostChanges bounds the addresses that are remembered.
+// mostChanges bounds the remembered addresses.
 const mostChanges = 1 << 16
 
-// See looks at the user addresses of a stack. It is true if one of them had other code before, or may have
-// had: no address is remembered before a dump first tells of a place that was used twice, and none when
+// See checks the user addresses of a stack. It returns true if one of them had other code before,
+// or may have had: addresses are not remembered until a dump has used some address twice, or after
 // there were too many.
 //
-// Fast path: processes without a dump, or whose dump tells of no place that was used twice, cost a
-// look-up.
+// Fast path: processes without a dump, or whose dump has used no address twice, cost one look-up.
 func (c *Changes) See(pid int32, when event.Time, chain []uint64) (changed bool) {
 	s := c.symbols
 	if s.opt.Maps == nil || s.opt.Maps.Marked() == 0 {

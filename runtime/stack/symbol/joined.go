@@ -9,15 +9,18 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file puts the debug information of a file and of its supplementary file (see dso.Store.Supplement)
-// together, as if dwz had not taken them apart: the sections of the second follow those of the first, and
-// what counts from their begin is moved by that. Types, names and units that are in both are then read as
-// ever. The tempting alternative, to follow each reference into a second set of sections, does not work
-// with package debug/dwarf, which follows references within types by itself.
+// This file joins the debug information of a file and of its supplementary file (see
+// dso.Store.Supplement), which dwz had separated: each section of the second file is appended to
+// the section of the first, and offsets into it are increased accordingly. Types, names and units
+// of both are then read in the usual way. The tempting alternative, to follow each reference into a
+// second set of sections, does not work with package debug/dwarf, which follows references within
+// types itself.
 //
-// All values have to be walked over for that, about 2 ms for a MB, once for a file that refers to another.
+// That needs a walk over all values, which takes about 2 ms per MB, once for each file with a
+// supplementary file.
 
-// joined appends the sections of a supplementary file to those of a file.
+// joined appends the sections of a supplementary file to the sections of a
+// file.
 func joined(parts, more map[string][]byte, order binary.ByteOrder, expired func() bool) (err error) {
 	defer guard(&err)
 	for _, of := range []map[string][]byte{parts, more} {
@@ -52,29 +55,30 @@ func joined(parts, more map[string][]byte, order binary.ByteOrder, expired func(
 	return nil
 }
 
-// A mover moves values of some forms, each by a number that is added, or binds signatures to types.
+// A mover adds a number to the values of some forms, or replaces signatures by references to types.
 type mover struct {
 	order    binary.ByteOrder
 	abbrev   []byte
-	abbrevAt uint64 // is added to where tables of abbreviations begin
+	abbrevAt uint64 // added to the offsets of tables of abbreviations
 	by       map[uint64]uint64
-	types    map[uint64]uint64        // where types are, by signature; nil leaves signatures as they are
-	stand    map[uint64]uint64        // entries that stand for a type, which is elsewhere
-	looking  bool                     // for these: nothing is moved yet
-	unit     int                      // where the unit at hand begins
-	form     func(form uint64) uint64 // what a form that stands beside its value becomes
+	types    map[uint64]uint64        // offsets of types by signature; nil keeps signatures
+	stand    map[uint64]uint64        // entries that stand for a type that is elsewhere
+	looking  bool                     // only collect stand; change nothing
+	unit     int                      // offset of the current unit
+	form     func(form uint64) uint64 // replacement for a form that precedes its value
 	expired  func() bool
 	tables   map[tableKey][][]step
 }
 
-// A tableKey is where a table of abbreviations begins, and how it is read.
+// A tableKey is the offset of a table of abbreviations, and the sizes with
+// which it is read.
 type tableKey struct {
 	at uint64
 	sizes
 }
 
-// A step goes over a value, or over several of fixed lengths; one that moves its value has its length and
-// what is added, or says that it is a signature.
+// A step skips a value, or several values of fixed lengths. If the value is changed, the step has
+// the number to add, or says that the value is a signature.
 type step struct {
 	length length
 	add    uint64
@@ -90,10 +94,10 @@ func (m *mover) step(attr, form uint64, s sizes) step {
 		form == formRef4 && m.types != nil && dwarf.Attr(attr) == dwarf.AttrType}
 }
 
-// moves reports that the value becomes another one.
+// moves reports that the value is changed.
 func (x *step) moves() bool { return x.add != 0 || x.binds || x.leads }
 
-// section moves the values of all units.
+// section changes the values of all units.
 func (m *mover) section(info []byte) error {
 	m.tables = map[tableKey][][]step{}
 	for at := 0; at+11 < len(info); {
@@ -102,7 +106,7 @@ func (m *mover) section(info []byte) error {
 		}
 		h, ok := readHead(m.order, info, at)
 		if !ok {
-			return nil // as unitHeads
+			return nil // end of the units
 		}
 		if h.version < 2 || h.version > 5 {
 			return fmt.Errorf("debug information of version %d", h.version)
@@ -158,7 +162,7 @@ func (m *mover) table(k tableKey) ([][]step, error) {
 		}
 		_, n = uleb(b) // tag
 		b = b[n+1:]
-		steps := []step{} // not nil: there is such a number
+		steps := []step{} // not nil, to show that the number exists
 		for {
 			attr, n := uleb(b)
 			b = b[n:]
@@ -173,7 +177,7 @@ func (m *mover) table(k tableKey) ([][]step, error) {
 			}
 			next := m.step(attr, form, k.sizes)
 			wide := form == formRefSup8 && k.offset != 8 || form == formRefSup4 && k.offset != 4
-			if next.length == ofUnknown || wide { // wide ones would not fit formRefAddr
+			if next.length == ofUnknown || wide { // 64-bit offsets do not fit formRefAddr
 				return nil, errForm
 			}
 			if last := len(steps) - 1; !next.moves() && next.length >= 0 && last >= 0 &&
@@ -185,7 +189,8 @@ func (m *mover) table(k tableKey) ([][]step, error) {
 		}
 		codes, list, most = append(codes, code), append(list, steps), max(most, code)
 	}
-	// Compilers count from 1. A few bytes that name the number of a billion would take all memory.
+	// Compilers number from 1. In a malicious file, a single number of a billion would use all
+	// memory.
 	if most > uint64(4*len(list)+4) {
 		return nil, errApart
 	}
@@ -197,7 +202,8 @@ func (m *mover) table(k tableKey) ([][]step, error) {
 	return table, nil
 }
 
-// entries moves the values of a unit, whose first entry is at an offset of info and which ends with that.
+// entries changes the values of a unit, whose first entry is at an offset of info and which ends
+// with info.
 func (m *mover) entries(info []byte, first int, table [][]step, s sizes) error {
 	for b := info[first:]; len(b) > 0; {
 		entry := len(info) - len(b)
@@ -221,7 +227,7 @@ func (m *mover) entries(info []byte, first int, table [][]step, s sizes) error {
 	return nil
 }
 
-// value goes over one, and returns what is behind it.
+// value handles one value, and returns the bytes after it.
 func (m *mover) value(b []byte, x step, s sizes) []byte {
 	if x.length >= 0 {
 		switch {
@@ -236,7 +242,7 @@ func (m *mover) value(b []byte, x step, s sizes) []byte {
 			if !ok {
 				at = noUnit
 			}
-			m.order.PutUint64(b, at-uint64(m.unit)) // it is added again, to 32 bits
+			m.order.PutUint64(b, at-uint64(m.unit)) // the number is added again, in 32 bits
 		case x.add != 0:
 			m.put(b, int(x.length), m.number(b, int(x.length))+x.add)
 		}

@@ -11,16 +11,17 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// blockSize is how many bytes of names lie together; a power of two.
+// blockSize is the size of a block of names in bytes, a power of two.
 const blockSize = 1 << 16
 
 // maxLine bounds a line: the kernel's names have at most 511 bytes.
 const maxLine = 4096
 
-// likely is how many symbols room is made for at first.
+// likely is the number of symbols for which memory is allocated at first.
 const likely = 1 << 17
 
-// ParseKernel makes the symbols of another kernel, of the text of its kallsyms.
+// ParseKernel makes the symbols of another kernel from the text of its
+// kallsyms.
 func ParseKernel(text string) *Kernel {
 	k := &Kernel{}
 	if err := k.parse(strings.NewReader(text)); err != nil {
@@ -31,9 +32,9 @@ func ParseKernel(text string) *Kernel {
 	return k
 }
 
-// parse reads lines "ADDRESS TYPE NAME" with "\t[MODULE]" behind those of
-// modules. It reads all of r or returns an error; then nothing it built is
-// used.
+// parse reads lines "ADDRESS TYPE NAME", followed by "\t[MODULE]" for symbols
+// of modules. It reads all of r or returns an error; after an error its results
+// must not be used.
 func (k *Kernel) parse(r io.Reader) error {
 	in := bufio.NewReaderSize(r, maxLine)
 	var block []byte
@@ -106,7 +107,7 @@ func (k *Kernel) add(block []byte, addr uint64, name, module []byte) ([]byte, er
 	return block, nil
 }
 
-// splitLine takes a line apart.
+// splitLine splits a line into its parts.
 func splitLine(line []byte) (addr uint64, name, module []byte, err error) {
 	i := 0
 	for ; i < len(line); i++ {

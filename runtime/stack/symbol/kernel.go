@@ -10,21 +10,21 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file keeps the kernel's 120,000 to 250,000 symbols in 16 bytes each
-// beside their names. The names lie one after another in blocks that are
-// filled once and never grown: a single growing buffer would copy, and leave
-// as garbage, several times its final size. Looking up is a binary search,
-// and the strings that it returns are parts of the blocks.
+// This file keeps the kernel's 120,000 to 250,000 symbols in 16 bytes each,
+// plus their names. The names are stored one after another in blocks that are
+// filled once and never grown: a single growing buffer would copy, and leave as
+// garbage, several times its final size. A look-up is a binary search, and the
+// strings that it returns are parts of the blocks.
 //
-// The tempting map from names to addresses is left out: it would cost more
-// than everything else, and a name is looked for a few times in a run.
+// The tempting map from names to addresses is left out: it would use more
+// memory than all else, and names are looked up only a few times in a run.
 
-// Kernel is the symbols of one kernel. It may be used by several goroutines.
+// Kernel has the symbols of one kernel. Several goroutines may use it.
 //
-// A live one is read once: modules and BPF programs that are loaded later are
-// not in it.
+// The symbols of the running kernel are read once, without modules and BPF
+// programs that are loaded later.
 type Kernel struct {
-	path  string // read at the first use; empty if parsed
+	path  string // file to read at the first use; "" if the symbols were parsed
 	once  sync.Once
 	err   error
 	syms  []sym // by address, then in the order of the file
@@ -34,17 +34,17 @@ type Kernel struct {
 	texts map[uint64]string // results of Text
 }
 
-// sym is one symbol. Its name with the module, "name [module]", starts at the
-// low half of at in the block that the high half numbers.
+// sym is one symbol. The high half of at is the number of a block, the low half
+// the offset in it of the name with the module, "name [module]".
 type sym struct {
 	addr uint64
 	at   uint32
-	name uint16 // bytes of the name alone
-	full uint16 // bytes with the module
+	name uint16 // length of the name alone
+	full uint16 // length with the module
 }
 
-// kernelHalf is the lowest address that can be the kernel's, on amd64 and
-// arm64. Symbols below it are offsets into the per-cpu areas of old kernels.
+// kernelHalf is the lowest possible kernel address, on amd64 and arm64. Symbols
+// below it are offsets into the per-CPU areas of old kernels.
 const kernelHalf = 1 << 63
 
 // maxTexts bounds the texts that Text keeps.
@@ -52,8 +52,8 @@ const maxTexts = 16384
 
 const pageSize = 4096
 
-// NewKernel makes the symbols of the running kernel, to be read from path at
-// the first use; "" is /proc/kallsyms.
+// NewKernel makes the symbols of the running kernel, which are read from path
+// at the first use; "" means /proc/kallsyms.
 func NewKernel(path string) *Kernel {
 	if path == "" {
 		path = "/proc/kallsyms"
@@ -61,7 +61,7 @@ func NewKernel(path string) *Kernel {
 	return &Kernel{path: path}
 }
 
-// Err says why there are no symbols, nil if there are some.
+// Err is the reason why there are no symbols, nil if there are some.
 func (k *Kernel) Err() error {
 	k.load()
 	return k.err
@@ -91,10 +91,10 @@ func (k *Kernel) load() {
 	})
 }
 
-// errHidden is the reason when all addresses are 0.
+// errHidden is the reason if all addresses are 0.
 var errHidden = errors.New("all addresses are hidden from this user")
 
-// hide notes that the text had symbols and no addresses.
+// hide records that the text had symbols without addresses.
 func (k *Kernel) hide() {
 	subject := k.path
 	if subject == "" {
@@ -104,10 +104,10 @@ func (k *Kernel) hide() {
 		WithHint("run as root, or: sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1")
 }
 
-// Lookup finds the symbol that addr is in: its name, the offset of addr from
-// its start, its size, and the module without brackets, empty for the kernel
-// itself. Of several names for an address it is the first in the file, as in
-// the kernel's own messages.
+// Lookup finds the symbol that contains addr. It returns its name, the offset
+// of addr from its start, its size, and the module without brackets, "" for the
+// kernel itself. Of several names for an address it takes the first in the
+// file, as in the kernel's own messages.
 func (k *Kernel) Lookup(addr uint64) (name string, off, size uint64, module string, ok bool) {
 	s, size, ok := k.find(addr)
 	if !ok {
@@ -120,7 +120,7 @@ func (k *Kernel) Lookup(addr uint64) (name string, off, size uint64, module stri
 	return full[:s.name], addr - s.addr, size, module, true
 }
 
-// Ksym is Lookup with the module behind the name: "name [module]".
+// Ksym is like Lookup, with the module after the name: "name [module]".
 func (k *Kernel) Ksym(addr uint64) (name string, off, size uint64, ok bool) {
 	s, size, ok := k.find(addr)
 	if !ok {
@@ -157,11 +157,11 @@ func (k *Kernel) find(addr uint64) (*sym, uint64, bool) {
 	return s, size, addr-s.addr < size
 }
 
-// size is the distance to the next symbol, which is number next. Behind the
-// last symbol of a module, or of the kernel, anything may lie: it is taken to
-// end with its page.
+// size is the distance to the next symbol, which has index next. The last
+// symbol of a module or of the kernel may be followed by anything, so it ends
+// with its page.
 func (k *Kernel) size(s *sym, next int) uint64 {
-	end := s.addr&^(pageSize-1) + (pageSize - 1) // the last byte, for the last page has no end
+	end := s.addr&^(pageSize-1) + (pageSize - 1) // the last byte, since the end of the last page overflows
 	if next < len(k.syms) {
 		n := &k.syms[next]
 		if k.moduleText(n) == k.moduleText(s) || n.addr <= end {
@@ -178,8 +178,8 @@ func (k *Kernel) text(s *sym) string {
 
 func (k *Kernel) moduleText(s *sym) string { return k.text(s)[s.name:] }
 
-// Address finds the address of a symbol: "name", or "name [module]" where the
-// name alone is not enough. Of several it is the lowest.
+// Address finds the address of a symbol, given as "name", or "name [module]" if
+// the name alone is ambiguous. Of several addresses it returns the lowest.
 func (k *Kernel) Address(name string) (uint64, bool) {
 	k.load()
 	for i := range k.syms {
@@ -194,8 +194,8 @@ func (k *Kernel) Address(name string) (uint64, bool) {
 	return 0, false
 }
 
-// AppendSymbol appends the kernel's %pS: name+0xoff/0xsize and the module;
-// the address in hex if it is in no symbol.
+// AppendSymbol appends an address in the form of the kernel's %pS:
+// name+0xoff/0xsize and the module; in hex if no symbol contains it.
 func (k *Kernel) AppendSymbol(dst []byte, addr uint64) []byte {
 	s, size, ok := k.find(addr)
 	if !ok {
@@ -207,8 +207,8 @@ func (k *Kernel) AppendSymbol(dst []byte, addr uint64) []byte {
 	return append(dst, full[s.name:]...)
 }
 
-// Name is the name of the symbol that addr is in, the address in hex if there is
-// none. Names of symbols allocate nothing.
+// Name is the name of the symbol that contains addr, the address in hex if there
+// is none. Names of symbols allocate nothing.
 func (k *Kernel) Name(addr uint64) string {
 	if s, _, ok := k.find(addr); ok {
 		return k.text(s)[:s.name]
@@ -216,9 +216,9 @@ func (k *Kernel) Name(addr uint64) string {
 	return k.Text(addr)
 }
 
-// Text is "name+0xoff", or "name" at the very start; the address in hex if it
-// is in no symbol. Texts are kept: asking for the same few thousand addresses
-// allocates nothing.
+// Text is "name+0xoff", or "name" at the start of the symbol; the address in
+// hex if no symbol contains it. Texts are cached, so that repeated calls for
+// the same few thousand addresses allocate nothing.
 func (k *Kernel) Text(addr uint64) string {
 	s, _, ok := k.find(addr)
 	if ok && addr == s.addr {
@@ -242,8 +242,8 @@ func (k *Kernel) Text(addr uint64) string {
 	return t
 }
 
-// order sorts by address. Aliases stay in the order of the file, which the
-// kernel itself sorts; only modules and BPF programs are out of order.
+// order sorts by address. Aliases stay in the order of the file. The file is
+// sorted except for modules and BPF programs.
 func (k *Kernel) order() {
 	byAddr := func(a, b sym) int {
 		switch {

@@ -11,11 +11,11 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file makes the symbols of a kernel that does not run here: of its file, vmlinux or the debug
-// file of it, or of the running one if that is the same, loaded elsewhere.
+// This file makes the symbols of a kernel that is not running here: from its file (vmlinux or its
+// debug file), or from the running kernel if that is the same kernel loaded at another address.
 
-// ReadKernelFile reads the functions of a file. They are moved so that the symbol called name is
-// at addr, since a kernel is loaded where chance has it.
+// ReadKernelFile reads the functions of a file. The addresses are shifted so that the symbol
+// called name is at addr, since a kernel is loaded at a random address.
 func ReadKernelFile(path, name string, addr uint64) (*Kernel, error) {
 	k, err := readKernelFile(path, name, addr)
 	if err != nil {
@@ -70,7 +70,7 @@ func readKernelFile(path, name string, addr uint64) (*Kernel, error) {
 	return k, nil
 }
 
-// byKallsyms is the order in which kallsyms lists symbols, so that one address has the same name:
+// byKallsyms orders symbols like kallsyms, so that an address gets the same name:
 // scripts/kallsyms.c.
 func byKallsyms(a, b elf.Symbol) int {
 	weak := func(s elf.Symbol) int {
@@ -84,7 +84,7 @@ func byKallsyms(a, b elf.Symbol) int {
 		cmp.Compare(underscores(a), underscores(b)))
 }
 
-// Moved are the symbols of the kernel itself as they are if its symbol called name is at addr.
+// Moved returns the kernel's own symbols, shifted so that the symbol called name is at addr.
 func (k *Kernel) Moved(name string, addr uint64) (*Kernel, bool) {
 	at, ok := k.Address(name)
 	if !ok {

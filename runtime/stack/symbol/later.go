@@ -2,10 +2,10 @@ package symbol
 
 import "ppscript/runtime/stack/dso"
 
-// This file names code whose file comes later than its events: from a server while the run goes
-// on, or in another run that reads what was saved without names.
+// This file names code whose file is found later than its events: fetched from a server during
+// the run, or in another run that reads a result saved without names.
 
-// Fetched forgets what was made of files of which more is known now: see dso.Store.Fetched.
+// Fetched forgets the tables of files for which more was fetched: see dso.Store.Fetched.
 func (s *Symbolizer) Fetched(files []*dso.File) {
 	if len(files) == 0 {
 		return
@@ -23,8 +23,8 @@ func (s *Symbolizer) Fetched(files []*dso.File) {
 	}
 }
 
-// InFile names an address that is told as an offset in a file; call says that a call returns to
-// it. It is as Resolve otherwise.
+// InFile is like Resolve, for an address given as an offset in a file; call says that it is a
+// return address.
 func (s *Symbolizer) InFile(f *dso.File, off uint64, call bool) []Frame {
 	if s.full() {
 		s.forget()

@@ -6,13 +6,14 @@ import (
 	"errors"
 )
 
-// This file looks at the header of a line table before package debug/dwarf reads it, which believes how
-// many directories and files there are, and makes room for them: a few bytes could take all memory.
-// Since version 5 these are numbers; before, the lists just end.
+// This file checks the header of a line table before package debug/dwarf reads it. That package
+// trusts the numbers of directories and files and allocates memory for them, so a few bytes could
+// use all memory. Only since version 5 are there such numbers; earlier lists just end.
 
 var errLineCounts = errors.New("a line table that has more names than bytes")
 
-// countsFit reports that the line table at off has no more directories and files than its bytes can name.
+// countsFit reports that the line table at off has enough bytes for its declared numbers of
+// directories and files.
 func countsFit(table []byte, off int64, order binary.ByteOrder) error {
 	if off < 0 || off > int64(len(table)) {
 		return errLineCounts
@@ -36,11 +37,11 @@ func countsFit(table []byte, off int64, order binary.ByteOrder) error {
 	return h.err
 }
 
-// A header is what is left of one.
+// A header is the unread rest of a header.
 type header struct {
 	b      []byte
 	order  binary.ByteOrder
-	offset int // bytes of an offset into another section
+	offset int // size of an offset into another section, in bytes
 	err    error
 }
 
@@ -52,7 +53,7 @@ func (h *header) skip(n uint64) {
 	h.b = h.b[n:]
 }
 
-// number reads an unsigned number of so many bytes.
+// number reads an unsigned number of n bytes.
 func (h *header) number(size int) (n uint64) {
 	if size > len(h.b) {
 		h.b, h.err = nil, errLineCounts
@@ -68,7 +69,7 @@ func (h *header) number(size int) (n uint64) {
 	return h.order.Uint64(b[:])
 }
 
-// leb reads a number of any length.
+// leb reads a number of variable length.
 func (h *header) leb() uint64 {
 	n, size := binary.Uvarint(h.b)
 	if size <= 0 {
@@ -83,7 +84,7 @@ func (h *header) leb() uint64 {
 func (h *header) entries() {
 	forms := make([]uint64, h.number(1))
 	for i := range forms {
-		h.leb() // what it is
+		h.leb() // content type
 		forms[i] = h.leb()
 	}
 	n := h.leb()
@@ -101,7 +102,7 @@ func (h *header) entries() {
 	}
 }
 
-// value skips one of a form; each has a byte at least.
+// value skips a value of a form; each has at least one byte.
 func (h *header) value(form uint64) {
 	switch n := (sizes{offset: h.offset}).length(form); n {
 	case ofText:

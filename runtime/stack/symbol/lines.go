@@ -14,10 +14,10 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file finds the source lines of addresses. It reads of DWARF only the
-// units that addresses lie in: an index of all units by address is made first,
-// from the units' own headers, and the line table of a unit when one of its
-// addresses is asked for. The tempting dwarf.Reader.SeekPC walks all units for
+// This file finds the source lines of addresses. It reads only the DWARF units
+// that contain the addresses: it first makes an index of all units by address,
+// from the units' headers, and reads the line table of a unit when one of its
+// addresses is needed. The tempting dwarf.Reader.SeekPC walks all units for
 // each address, which takes minutes for a profile of a browser.
 
 // lineInfo is the debug information of a file.
@@ -29,53 +29,56 @@ type lineInfo struct {
 	heads  []unitHead // by first
 	units  map[dwarf.Offset]*unit
 	trees  map[dwarf.Offset]*tree
-	split  *splitFiles  // nil where no files are looked for
+	split  *splitFiles  // nil if no further files are searched
 	golang *gosym.Table // instead of DWARF
 	size   int
-	// remaining is how many rows and inlined functions there is room for: beyond it
-	// units have none.
+	// remaining is the number of rows and inlined functions for which there is
+	// room; further units have none.
 	remaining int
 	expired   func() bool
 }
 
-// unitSpan says that [lo, hi) is code of a unit.
+// unitSpan says that [lo, hi) is code of a unit, given by the offset of its
+// first entry.
 type unitSpan struct {
 	lo, hi uint64
 	unit   dwarf.Offset // of its first entry
 }
 
-// unit is one compilation unit, as far as it was read.
+// unit is one compilation unit, as far as it is read.
 type unit struct {
 	first dwarf.Offset // of its first entry
-	files []string     // of rows
-	table []string     // of the line table, by number
+	files []string     // files of rows
+	table []string     // files of the line table, by number
 	rows  []lineRow
-	subs  []function // by lo; nil until inlined functions were asked for
+	subs  []function // by lo; nil until inlined functions are needed
 	read  bool
 }
 
-// lineRow says that from addr on the code is of that line; 0 of none.
+// lineRow says that the code from addr on belongs to a line; 0 means none.
 type lineRow struct {
 	addr uint64
 	file int32
 	line int32
 }
 
-// littleDebug is how many bytes of debug information may be idle. That of one file
-// may be maxOfFile, in which maxUnits spans of code are found, and maxRows rows and
-// inlined functions, some 24 bytes each.
+// littleDebug is the size of debug information, in bytes, up to which idle tables
+// are kept. maxOfFile bounds the debug information of one file, maxUnits its spans
+// of code, and maxRows its rows and inlined functions, of some 24 bytes each.
 const (
-	littleDebug = 64 << 20 // it takes seconds to read
+	littleDebug = 64 << 20 // reading it takes seconds
 	maxOfFile   = 96 << 20
 	maxUnits    = 1 << 20
 	maxRows     = 1 << 22
 )
 
-// sections of DWARF that are read. The first are required.
+// debugSections are the sections of DWARF that are read. The first ones are
+// required.
 var debugSections = []string{".debug_info", ".debug_abbrev", ".debug_line", ".debug_str",
 	".debug_ranges", ".debug_rnglists", ".debug_addr", ".debug_line_str", ".debug_str_offsets", ".debug_types"}
 
-// required is how many of them a file must have, or a supplementary one, which has no lines.
+// Numbers of these sections that a file must have, and that a supplementary file, which has
+// no lines, must have.
 const (
 	required     = 3
 	requiredMore = 2
@@ -96,8 +99,8 @@ func (s *Symbolizer) lineInfo(f *dso.File) *lineInfo {
 	return l
 }
 
-// loadLines reads the lines of a file, nil if there are none; the error is about
-// parts that were not read.
+// loadLines reads the debug information of a file, nil if there is none; the
+// error is about parts that were not read.
 func loadLines(store *dso.Store, f *dso.File) (*lineInfo, error) {
 	im, err := f.Image()
 	if err != nil {
@@ -126,7 +129,8 @@ func loadLines(store *dso.Store, f *dso.File) (*lineInfo, error) {
 	return nil, err
 }
 
-// debugFile is what has the debug information of a file: the file itself, or its debug file.
+// debugFile returns the file with the debug information of a file: itself, or its debug
+// file.
 func debugFile(store *dso.Store, f *dso.File, im *dso.Image) *dso.File {
 	if im.Section(".debug_info") == nil {
 		if d := store.Debug(f); d != nil {
@@ -138,7 +142,8 @@ func debugFile(store *dso.Store, f *dso.File, im *dso.Image) *dso.File {
 	return f
 }
 
-// goSize is about the memory of Go's table with the tables made of it, in bytes.
+// goSize is the approximate memory of Go's table and the tables made from it, in
+// bytes.
 func goSize(im *dso.Image, t *gosym.Table) int {
 	size := 200 * len(t.Funcs)
 	if data, _, err := GoTable(im); err == nil {
@@ -241,13 +246,13 @@ func readParts(im *dso.Image, required int, size *uint64) (map[string][]byte, er
 	return parts, nil
 }
 
-// A unitHead is what the header of a unit tells; places are offsets in the section.
+// A unitHead has the data of a unit's header; positions are offsets in the section.
 type unitHead struct {
-	first, end      int // of its entries
+	first, end      int // offsets of its entries
 	version         uint16
 	kind            byte // since version 5; 0 before
-	word            int  // bytes of an offset
-	address, abbrev int  // where the size of addresses is, and where its abbreviations are
+	word            int  // size of an offset in bytes
+	address, abbrev int  // positions of the size of addresses, and of the offset of abbreviations
 }
 
 // Kinds of units, DW_UT_*, since version 5.
@@ -310,14 +315,14 @@ func readHead(order binary.ByteOrder, info []byte, at int) (h unitHead, ok bool)
 	h.first = h.abbrev + h.word
 	switch h.kind {
 	case unitSkeleton, unitSplitCompile:
-		h.first += 8 // by which they find each other
+		h.first += 8 // the DWO id
 	case unitType, unitSplitType:
 		h.first += 8 + h.word // signature, offset of the type
 	}
 	return h, h.first <= h.end
 }
 
-// guard makes an error of a panic in a reader that trusts its input.
+// guard converts a panic in a reader that trusts its input to an error.
 func guard(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("damaged debug information: %v", r)
@@ -327,7 +332,7 @@ func guard(err *error) {
 // unit returns the unit that addr is in, nil if none.
 func (l *lineInfo) unit(addr uint64) *unit {
 	i := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].lo > addr }) - 1
-	// Units of inlined templates may overlap by mistake of the linker.
+	// Units of templates may overlap by a mistake of the linker.
 	for ; i >= 0 && addr >= l.spans[i].hi; i-- {
 		if addr-l.spans[i].lo > 1<<24 {
 			return nil
@@ -390,7 +395,8 @@ func (l *lineInfo) readLines(off dwarf.Offset, u *unit) (err error) {
 			}
 			row.file, row.line = i, int32(le.Line)
 		}
-		// The last row at an address counts, and most rows repeat a line.
+		// The last row at an address counts; rows that repeat a line are left
+		// out.
 		if n := len(u.rows); n > 0 && u.rows[n-1].addr == row.addr && u.rows[n-1].line != 0 {
 			u.rows[n-1] = row
 			continue
@@ -399,8 +405,8 @@ func (l *lineInfo) readLines(off dwarf.Offset, u *unit) (err error) {
 	}
 	l.remaining -= len(u.rows)
 	if !sort.SliceIsSorted(u.rows, func(i, j int) bool { return u.rows[i].addr < u.rows[j].addr }) {
-		// Sequences come in any order; where one ends and another begins, the
-		// beginning counts.
+		// Sequences come in any order; if one ends where another begins, the
+		// begin counts.
 		sort.SliceStable(u.rows, func(i, j int) bool {
 			a, b := &u.rows[i], &u.rows[j]
 			return a.addr < b.addr || a.addr == b.addr && a.file < 0 && b.file >= 0
@@ -409,7 +415,8 @@ func (l *lineInfo) readLines(off dwarf.Offset, u *unit) (err error) {
 	return nil
 }
 
-// absolute is a source file's name as the compiler meant it.
+// absolute is the full name of a source file, relative to the compiler's
+// directory.
 func absolute(dir, name string) string {
 	if name == "" || path.IsAbs(name) || dir == "" {
 		return name
@@ -417,7 +424,7 @@ func absolute(dir, name string) string {
 	return path.Join(dir, name)
 }
 
-// line is the source line of an address, "" if it is not known.
+// line returns the source line of an address, "" if unknown.
 func (u *unit) line(addr uint64) (file string, line int) {
 	i := sort.Search(len(u.rows), func(i int) bool { return u.rows[i].addr > addr }) - 1
 	if i < 0 || u.rows[i].file < 0 {
@@ -426,8 +433,8 @@ func (u *unit) line(addr uint64) (file string, line int) {
 	return u.files[u.rows[i].file], int(u.rows[i].line)
 }
 
-// withLines adds file and line to f, and with Inlines the functions that were
-// inlined at addr, innermost first.
+// withLines adds file and line to f and, with Inlines, returns the functions
+// inlined at addr before it, innermost first.
 func (s *Symbolizer) withLines(f Frame, file *dso.File, addr uint64) []Frame {
 	l := s.lineInfo(file)
 	if l == nil {

@@ -9,18 +9,18 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file decides where a file's functions are read from. The full table is
-// in the file itself, else in the separate debug file; a stripped file still
-// has the functions that it exports, and may have two remains: Fedora's
-// .gnu_debugdata (MiniDebugInfo), a whole ELF file under xz with the names of
-// the local functions, and Go's own table, which Go needs at run time.
+// This file decides where a file's functions are read. The full table is in the
+// file itself, or in the separate debug file. A stripped file still has the
+// functions that it exports, and may have two other tables: Fedora's
+// .gnu_debugdata (MiniDebugInfo), an ELF file compressed with xz that has the
+// names of the local functions, and Go's own table, which Go needs at run time.
 
 // maxMini bounds the uncompressed size of .gnu_debugdata.
 const maxMini = dso.MaxSection
 
-// ReadTable reads all functions that are known of f; store finds its debug
-// file, nil does not look. If some part is damaged the rest still counts; the
-// error is for a file with nothing to read.
+// ReadTable reads all functions of f. store finds its debug file; nil does not
+// search it. If some part is damaged, the other parts are still read; it
+// returns an error if nothing can be read.
 func ReadTable(store *dso.Store, f *dso.File) (*Table, error) {
 	im, err := f.Image()
 	if err != nil {
@@ -45,8 +45,7 @@ func ReadTable(store *dso.Store, f *dso.File) (*Table, error) {
 }
 
 // readTable reads the functions of an image; debug finds its debug file. The
-// error is about functions that are not in the table; without a table, about
-// all.
+// error is about functions that are missing in the table.
 func readTable(im *dso.Image, debug func() *dso.Image) (*Table, error) {
 	b := builders.Get().(*builder)
 	defer b.recycle()
@@ -57,7 +56,7 @@ func readTable(im *dso.Image, debug func() *dso.Image) (*Table, error) {
 	return b.table(), err
 }
 
-// collect adds the functions of all tables that readTable describes.
+// collect adds the functions of all tables of an image.
 func (b *builder) collect(im *dso.Image, debug func() *dso.Image) error {
 	var faults []error
 	note := func(err error) {

@@ -8,11 +8,11 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file finds the registers that parameters are in where their function begins. The compiler says it
-// of each parameter that it kept, also where it made a copy of a function that takes fewer of them, or in
-// another order.
+// This file finds the registers of parameters at the begin of their function. The compiler records
+// them for each parameter that it kept, also if it made a copy of a function with fewer parameters
+// or in another order.
 
-// locations is where the values of variables are, as lists of debug information have it.
+// locations has the lists of debug information with the locations of variables.
 type locations struct {
 	order binary.ByteOrder
 	old   []byte // .debug_loc, up to version 4
@@ -21,7 +21,8 @@ type locations struct {
 	addrs []byte // .debug_addr
 }
 
-// locations are the location lists of the unit that is read. The tables of the file itself are read once.
+// locations returns the location lists of the current unit. The lists of the file itself are read
+// once.
 func (s *Signatures) locations() *locations {
 	t := s.tree
 	if t.locs != nil {
@@ -43,7 +44,7 @@ func readLocations(im *dso.Image) *locations {
 	section := func(name string) []byte {
 		b, err := im.Wide(name, maxOfFile)
 		if err != nil {
-			return nil // registers are as the calling convention has them
+			return nil // without them, the calling convention is used
 		}
 		return b
 	}
@@ -62,14 +63,14 @@ const (
 	opPiece = 0x93
 )
 
-// location is the expression of where a parameter is at an address; nil if that is not told.
-// root is the unit's first entry.
+// location is the expression for the location of a parameter at an address; nil if there is
+// none. root is the unit's first entry.
 func (s *Signatures) location(root, e *dwarf.Entry, addr uint64) []byte {
 	f := e.AttrField(dwarf.AttrLocation)
 	if f == nil {
 		return nil
 	}
-	if expr, ok := f.Val.([]byte); ok { // wherever the function is
+	if expr, ok := f.Val.([]byte); ok { // the same in the whole function
 		return expr
 	}
 	n, ok := f.Val.(int64)
@@ -89,7 +90,7 @@ func (s *Signatures) location(root, e *dwarf.Entry, addr uint64) []byte {
 	if s.tree.version < 5 && !l.gnu {
 		return l.inOld(n, base, addr)
 	}
-	if f.Class == dwarf.ClassLocList { // a number in the unit's table
+	if f.Class == dwarf.ClassLocList { // an index in the unit's table
 		at, _ := root.Val(dwarf.AttrLoclistsBase).(int64)
 		r := reader{l.lists, l.order, int(at + 4*n)}
 		n = at + int64(r.fixed(4))
@@ -101,7 +102,8 @@ func (s *Signatures) location(root, e *dwarf.Entry, addr uint64) []byte {
 // A Piece is a part of a value that is in a register, by its DWARF number; -1 if it is elsewhere.
 type Piece struct{ Reg, Size int }
 
-// piecesOf are the parts that a value is in, from its first byte on, as far as they can be told.
+// piecesOf returns the parts of a value, from its first byte on, as far as the expression is
+// understood.
 func piecesOf(expr []byte) (pieces []Piece) {
 	for len(expr) > 0 && len(pieces) < mostMembers {
 		n := bytes.IndexByte(expr, opPiece)
@@ -114,7 +116,7 @@ func piecesOf(expr []byte) (pieces []Piece) {
 	return pieces
 }
 
-// registerOf is the register that a value is in, whole; -1 of any other place.
+// registerOf is the register that has the whole value; -1 for other locations.
 func registerOf(expr []byte) int {
 	switch {
 	case len(expr) == 1 && expr[0] >= opReg0 && expr[0] <= opReg31:
@@ -125,7 +127,7 @@ func registerOf(expr []byte) int {
 	return -1
 }
 
-// inOld is the expression that holds at an address, in a list of .debug_loc.
+// inOld returns the expression for an address from a list of .debug_loc.
 func (l *locations) inOld(at int64, base, addr uint64) []byte {
 	r := reader{l.old, l.order, int(at)}
 	for {
@@ -158,8 +160,8 @@ const (
 	lleViews
 )
 
-// inLists is the expression that holds at an address, in a list of .debug_loclists. Addresses of the unit
-// begin at first in .debug_addr.
+// inLists returns the expression for an address from a list of .debug_loclists. The unit's
+// addresses begin at first in .debug_addr.
 func (l *locations) inLists(at int64, base, addr uint64, first int64) []byte {
 	r := reader{l.lists, l.order, int(at)}
 	indexed := func() uint64 {
@@ -199,7 +201,7 @@ func (l *locations) inLists(at int64, base, addr uint64, first int64) []byte {
 		case lleStartLength:
 			lo = r.fixed(8)
 			hi = lo + r.uleb()
-		default: // the end, or what is not known
+		default: // the end, or an unknown entry
 			return nil
 		}
 		size := uint64(0)
@@ -214,7 +216,8 @@ func (l *locations) inLists(at int64, base, addr uint64, first int64) []byte {
 	}
 }
 
-// A reader reads numbers of a section; it panics at the end, which guard makes an error.
+// A reader reads numbers from a section; it panics at the end, which guard converts to
+// an error.
 type reader struct {
 	b     []byte
 	order binary.ByteOrder

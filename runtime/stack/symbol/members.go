@@ -2,27 +2,27 @@ package symbol
 
 import "debug/dwarf"
 
-// This file takes structures apart that are passed in registers.
+// This file splits structures that are passed in registers into their members.
 
-// A Member is a number or an address of a structure.
+// A Member is a number or an address in a structure.
 type Member struct {
 	Parameter
-	Off int // in the structure, in bytes
+	Off int // offset in the structure, in bytes
 }
 
 // mostMembers bounds the members of a structure that is passed in registers, mostLevels the
-// structures within it.
+// nesting of structures in it.
 const (
 	mostMembers = 16
 	mostLevels  = 4
 )
 
-// langC are the languages whose structures are passed by what is in them alone: those of C++ may
-// have constructors, and are passed by their address then.
+// langC are the languages in which only the members of a structure decide how it is passed: in
+// C++ a structure may have constructors, and is then passed by its address.
 var langC = map[int64]bool{0x01: true, 0x02: true, 0x0c: true, 0x1d: true, 0x2c: true}
 
-// membersOf are the members of a structure, those of structures in it too, with "_" between the
-// names; nil if there is something else in it.
+// membersOf returns the members of a structure, including members of inner structures, with "_"
+// between the names; nil if it has other contents.
 func membersOf(t *dwarf.StructType, lang int64) []Member {
 	var list []Member
 	if !appendMembers(&list, t, "", 0, lang, 0) {
@@ -60,13 +60,14 @@ func appendMembers(list *[]Member, t *dwarf.StructType, prefix string, off, lang
 	return true
 }
 
-// wordsOf is how many registers for numbers and addresses a structure of C takes; -1 of others.
+// wordsOf is the number of registers for numbers and addresses that a structure of C takes; -1
+// for other structures.
 func wordsOf(t *dwarf.StructType, members []Member, lang int64) int {
 	if !langC[lang] || len(members) == 0 || t.ByteSize < 1 || t.ByteSize > 16 {
 		return -1
 	}
 	for _, m := range members {
-		if m.Words != 1 || m.Off%m.Size != 0 { // of floating point, or packed
+		if m.Words != 1 || m.Off%m.Size != 0 { // floating point, or packed
 			return -1
 		}
 	}

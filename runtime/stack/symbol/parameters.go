@@ -8,46 +8,49 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file finds the parameters of functions, as their debug information has them.
+// This file finds the parameters of functions in their debug information.
 
-// A Parameter is one of a function, or its result.
+// A Parameter is a parameter of a function, or its result.
 type Parameter struct {
 	Name, Type string
-	Size       int // bytes of a value in a register
+	Size       int // size of the value in bytes
 	Signed     bool
 	Pointer    bool
-	Text       bool // it points to a text of C
-	// Names are the names of an enumeration's values; of several for one value the first.
+	Text       bool // it points to a C string
+	// Names are the names of an enumeration's values; the first name if a value has
+	// several.
 	Names map[int64]string
-	// Words is how many registers for numbers and addresses it takes: 1 of the values above, 2 of a string
-	// of Go, whose first is the address and second the length, 0 of a floating-point number. It is -1 where
-	// that is not known, and so for all behind it.
+	// Words is the number of registers for numbers and addresses that it takes: 1 for the values
+	// above, 2 for a Go string (address and length), 0 for a floating-point number. It is -1 if
+	// unknown, for this parameter and all later ones.
 	Words int
-	// Reg is the register that has it where the function begins, by its DWARF number; -1 if that is not
-	// told, or it is in none.
+	// Reg is the register, by its DWARF number, that has it at the begin of the function; -1 if
+	// unknown or if it is in none.
 	Reg int
-	// Members are the members of a structure, and Pieces the registers that it is in; nil if debug
-	// information does not tell, and Words says how many there are.
+	// Members are the members of a structure, and Pieces its registers. Pieces is nil if debug
+	// information does not have them; then Words is their number.
 	Members []Member
 	Pieces  []Piece
 }
 
-// A Signature is the parameters of a function, and its result; nil if it has none, or several.
+// A Signature has the parameters of a function, and its result; Result is nil if there is
+// none, or several.
 type Signature struct {
 	Params []Parameter
 	Result *Parameter
-	// Moved is set where the parameters may not be in the registers that their order tells: in front
-	// of them the caller may give the address of the result.
+	// Moved says that the parameters may not be in the registers that follow from their order,
+	// since the caller may pass the address of the result before them.
 	Moved bool
 }
 
-// Signatures reads those of a program or library. Close it.
+// Signatures reads the signatures of a program or library. The caller closes
+// it.
 type Signatures struct {
 	store *dso.Store
 	lines *lineInfo
-	image *dso.Image // of the debug information
-	tree  *tree      // of the unit that is read
-	locs  *locations // of the file itself; nil until they are asked for
+	image *dso.Image // file with the debug information
+	tree  *tree      // entries of the current unit
+	locs  *locations // lists of the file itself; nil until they are needed
 }
 
 // OpenSignatures opens the debug information of the file at a path; nil if it has none.
@@ -80,7 +83,7 @@ const (
 	langRust = 0x1c
 )
 
-// Of is the signature of the function that begins at an address; nil if it is not known.
+// Of returns the signature of the function that begins at an address; nil if unknown.
 func (s *Signatures) Of(addr uint64) *Signature {
 	if s == nil {
 		return nil
@@ -106,7 +109,7 @@ func (s *Signatures) read(addr uint64) (sig *Signature, err error) {
 		return nil, err
 	}
 	lang, _ := root.Val(dwarf.AttrLanguage).(int64)
-	rust := lang == langRust // whose types have their functions in them
+	rust := lang == langRust // in Rust, types contain their functions
 	for depth := 1; depth > 0; {
 		e, err := r.Next()
 		if err != nil || e == nil || e.Tag == dwarf.TagCompileUnit {
@@ -121,14 +124,14 @@ func (s *Signatures) read(addr uint64) (sig *Signature, err error) {
 			e.Tag == dwarf.TagEnumerationType || e.Tag == dwarf.TagUnionType):
 			r.SkipChildren()
 		case e.Children:
-			depth++ // a namespace, or a class that has its functions
+			depth++ // a namespace, or a class that contains its functions
 		}
 	}
 	return nil, nil
 }
 
-// begins reports that the function of an entry begins at an address. Of one whose rare code is elsewhere
-// the first of its ranges does.
+// begins reports that the function of an entry begins at an address. If its rarely run code is
+// elsewhere, the first of its ranges counts.
 func (s *Signatures) begins(e *dwarf.Entry, addr uint64) bool {
 	if low, ok := e.Val(dwarf.AttrLowpc).(uint64); ok && low == addr {
 		return true
@@ -140,7 +143,7 @@ func (s *Signatures) begins(e *dwarf.Entry, addr uint64) bool {
 	return err == nil && len(ranges) > 0 && ranges[0][0] == addr
 }
 
-// unitOf is the unit that has the code at an address.
+// unitOf returns the unit of the code at an address.
 func (l *lineInfo) unitOf(addr uint64) (dwarf.Offset, bool) {
 	for i := range l.spans {
 		if s := &l.spans[i]; addr >= s.lo && addr < s.hi {
@@ -165,7 +168,7 @@ func (s *Signatures) signature(r *dwarf.Reader, root, fn *dwarf.Entry, addr uint
 		sig.Moved = true
 	}
 	if sig.Result != nil && (sig.Result.Words != 1 || len(sig.Result.Members) > 0) {
-		sig.Result = nil // a structure is no number, though it may be in one register
+		sig.Result = nil // a structure is not a number, although it may be in one register
 	}
 	if !fn.Children {
 		return sig, nil
@@ -185,7 +188,7 @@ func (s *Signatures) signature(r *dwarf.Reader, root, fn *dwarf.Entry, addr uint
 			if !ok {
 				break
 			}
-			if lang != langGo { // its convention tells all
+			if lang != langGo { // only Go's calling convention covers all parameters
 				where := s.location(root, e, addr)
 				p.Reg, p.Pieces = registerOf(where), piecesOf(where)
 			}
@@ -207,7 +210,7 @@ func (s *Signatures) signature(r *dwarf.Reader, root, fn *dwarf.Entry, addr uint
 	return sig, nil
 }
 
-// attr is an attribute of an entry, or of the one that it is a copy of.
+// attr returns an attribute of an entry, or of the entry of which it is a copy.
 func (s *Signatures) attr(e *dwarf.Entry, a dwarf.Attr) any {
 	for range 8 {
 		if v := e.Val(a); v != nil {
@@ -230,7 +233,8 @@ func (s *Signatures) attr(e *dwarf.Entry, a dwarf.Attr) any {
 	return nil
 }
 
-// parameter is what is known of a type; ok is false if nothing is.
+// parameter returns the facts about a parameter of a type; ok is false if the
+// type is not supported.
 func (s *Signatures) parameter(name string, off dwarf.Offset, lang int64) (p Parameter, ok bool) {
 	named, err := s.tree.data.Type(off)
 	if err != nil {
@@ -257,7 +261,8 @@ func (s *Signatures) parameter(name string, off dwarf.Offset, lang int64) (p Par
 	return p, true
 }
 
-// scalar is what is known of the type of a number or an address; ok is false of others.
+// scalar returns the facts about a parameter that is a number or an address; ok is
+// false for other types.
 func scalar(named, plain dwarf.Type, lang int64) (p Parameter, ok bool) {
 	p = Parameter{Type: typeText(named, 0), Size: int(plain.Common().ByteSize), Words: 1, Reg: -1}
 	switch t := plain.(type) {
@@ -288,10 +293,11 @@ func scalar(named, plain dwarf.Type, lang int64) (p Parameter, ok bool) {
 	return p, p.Size >= 1 && p.Size <= 8 || p.Words == 0
 }
 
-// mostNames bounds the names and qualifiers of a type: damaged debug information may have circles.
+// mostNames bounds the chain of typedefs and qualifiers of a type, which may be circular in
+// damaged debug information.
 const mostNames = 32
 
-// plainType is a type without its names and qualifiers; nil if there is no end of these.
+// plainType is a type without typedefs and qualifiers; nil if the chain does not end.
 func plainType(t dwarf.Type) dwarf.Type {
 	for range mostNames {
 		switch x := t.(type) {
@@ -306,7 +312,7 @@ func plainType(t dwarf.Type) dwarf.Type {
 	return nil
 }
 
-// typeText is a type as C writes it.
+// typeText is a type in C.
 func typeText(t dwarf.Type, depth int) string {
 	if depth > mostNames || t == nil {
 		return "?"
@@ -345,7 +351,7 @@ func isChar(t dwarf.Type) bool {
 	return false
 }
 
-// goWords is how many registers a structure of Go takes; -1 if that is not known.
+// goWords is the number of registers that a Go structure takes; -1 if unknown.
 func goWords(t *dwarf.StructType, depth int) int {
 	if depth > 8 {
 		return -1

@@ -13,23 +13,23 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// This file reads the maps that JIT compilers write of their code,
-// /tmp/perf-PID.map: a line "START SIZE name" in hex for each function. PID is
-// the number in the process's own namespace, and /tmp that of its own root.
+// This file reads the maps of functions that JIT compilers write,
+// /tmp/perf-PID.map: for each function a line "START SIZE name", in hex. PID is
+// the number in the process's own namespace, and /tmp is below its own root.
 
-// maxMap bounds the bytes that are read of a map file, maxMapFuncs its functions,
-// maxMapText the bytes of their names: large ones of Java have 100,000, and 10 MB
-// in all.
+// maxMap bounds the bytes that are read from a map, maxMapFuncs its functions,
+// maxMapText the bytes of their names. Large maps of Java have 100,000 functions
+// and 10 MB.
 const (
 	maxMap      = 128 << 20
 	maxMapFuncs = 1 << 18
 	maxMapText  = 16 << 20
 )
 
-// readPerfMap reads a perf-PID.map to its end, as far as there is room for its functions,
-// or until it took too long. Lines that are not whole, as the last one of a process that
-// still writes, are skipped and counted. Where functions overlap, the code was made
-// again: the later line counts.
+// readPerfMap reads a perf-PID.map to its end, or until there is no more room or it takes
+// too long. Incomplete lines, such as the last one of a process that still writes, are
+// skipped and counted. If functions overlap, the code was replaced, so the later line
+// counts.
 func readPerfMap(r io.Reader, expired func() bool) (t *Table, skipped int, err error) {
 	b := builders.Get().(*builder)
 	defer b.recycle()
@@ -77,7 +77,7 @@ func readPerfMap(r io.Reader, expired func() bool) (t *Table, skipped int, err e
 // maxMapLine bounds a line, in bytes; longer ones are left out.
 const maxMapLine = 64 << 10
 
-// latest is table for symbols of which later ones replace earlier ones.
+// latest is like table, for symbols of which later ones replace earlier ones.
 func (b *builder) latest() *Table {
 	for i := range b.syms {
 		b.syms[i].seq = uint32(len(b.syms) - i)
@@ -99,16 +99,16 @@ func mapLine(line []byte) (start, size uint64, name []byte, ok bool) {
 	return start, size, name, true
 }
 
-// A jitMap is the map of a process, as read.
+// A jitMap is the map of a process that was read.
 type jitMap struct {
 	table *Table // nil if there is none
-	size  int64  // of the file when it was read
+	size  int64  // size of the file when it was read
 	since time.Time
-	round int // of the Symbolizer, when it was looked at last
+	round int // jitRound of the Symbolizer at the last check
 }
 
-// perfMap finds and reads the map of a process, nil if it has none. It is read
-// again only if it changed: before is the earlier one.
+// perfMap finds and reads the map of a process, nil if it has none. before is
+// the earlier map, which is returned if the file has not changed.
 func (s *Symbolizer) perfMap(sp *task.Space, before *jitMap) *jitMap {
 	f, info := s.openMap(sp)
 	if f == nil {
@@ -136,12 +136,13 @@ func (s *Symbolizer) perfMap(sp *task.Space, before *jitMap) *jitMap {
 	return m
 }
 
-// jitTable is the functions that a process made at run time, nil if it has none.
+// jitTable returns the functions that a process made at run time, nil if there
+// are none.
 func (s *Symbolizer) jitTable(sp *task.Space) *Table {
 	m, ok := s.jit.Of(sp, s.now)
 	read := ok && m.round == s.jitRound
 	if ok && sp.Until != 0 && m.table != nil {
-		read = true // what the process writes since is of the program that it executed
+		read = true // a later map belongs to the next program of the process
 	}
 	if !read {
 		m = s.perfMap(sp, m)
@@ -153,8 +154,8 @@ func (s *Symbolizer) jitTable(sp *task.Space) *Table {
 	return m.table
 }
 
-// littleJIT is how many bytes of maps may be idle, maxJITs bounds the processes whose
-// maps, or lack of one, are remembered.
+// littleJIT is the size of maps, in bytes, up to which idle ones are kept; maxJITs
+// bounds the processes whose map, or lack of a map, is remembered.
 const (
 	littleJIT = 8 << 20
 	maxJITs   = 4096

@@ -7,8 +7,9 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file names the stubs through which a program calls its libraries. They
-// have no symbols; the n-th stub belongs to the n-th entry of .rela.plt.
+// This file names the stubs through which a program calls its libraries (the
+// PLT). They have no symbols; the n-th stub belongs to the n-th entry of
+// .rela.plt.
 
 func (b *builder) plt(im *dso.Image) error {
 	rela := im.Section(".rela.plt")

@@ -13,20 +13,20 @@ import (
 
 // This file finds the code of a source line, so that a probe can be put there.
 
-// A Statement is where the code of a source line begins: at the lowest address, in each function that has
-// code of it, and in each copy of a function that the compiler put into others.
+// A Statement is the begin of the code of a source line: the lowest address in each function that
+// has code of the line, and in each inlined copy of a function.
 type Statement struct {
-	Addr uint64 // as the tables of the file have it
-	File string // as the compiler knew it
+	Addr uint64 // address in the file's own tables
+	File string // name of the source file from the compiler
 }
 
-// ErrNoLines is the reason where nothing tells which line code is of.
+// ErrNoLines is the reason if the file has no information about lines.
 var ErrNoLines = errors.New("it has no debug information, which tells the lines")
 
-// NoCode is the reason where a line has no code.
+// NoCode is the error for a line without code.
 type NoCode struct {
-	Files []string // of the file's name; none has code
-	Near  []int    // lines before and behind it that have
+	Files []string // source files that match the name, if none has code
+	Near  []int    // nearest lines with code, before and after it
 }
 
 func (e *NoCode) Error() string {
@@ -40,8 +40,8 @@ func (e *NoCode) Error() string {
 	return text
 }
 
-// FindLine finds the code of a line in the program or library at a path, by its debug information, wherever
-// that is. The source file is named by its path, or the end of that.
+// FindLine finds the code of a line in the program or library at a path, by its debug information,
+// which may be in another file. The source file is given by its path or the end of its path.
 func FindLine(path, source string, line int) ([]Statement, error) {
 	store := dso.NewStore(dso.Options{})
 	defer store.Close()
@@ -71,13 +71,13 @@ func FindLine(path, source string, line int) ([]Statement, error) {
 type lineSearch struct {
 	source string
 	line   int
-	files  []string // that the name fits
-	// found has statements by the function, or the copy of one, that has them.
+	files  []string // files that match the name
+	// found has the statements by function or inlined copy.
 	found         map[[2]uint64]Statement
-	before, after int // lines with code that are next to it; 0 is none
+	before, after int // nearest lines with code; 0 means none
 }
 
-// fits reports that a file is meant.
+// fits reports that a file matches the name.
 func (s *lineSearch) fits(file string) bool {
 	return file == s.source || strings.HasSuffix(file, "/"+s.source)
 }
@@ -88,7 +88,7 @@ func (s *lineSearch) file(name string) {
 	}
 }
 
-// near takes in that some code of a fitting file begins in a line.
+// near records that a matching file has code for a line.
 func (s *lineSearch) near(line int) {
 	switch {
 	case line < s.line && line > s.before:
@@ -104,7 +104,7 @@ func (s *lineSearch) add(of [2]uint64, st Statement) {
 	}
 }
 
-// dwarf looks into the line tables of all units that have a file of that name.
+// dwarf searches the line tables of all units with a matching file.
 func (s *lineSearch) dwarf(l *lineInfo) error {
 	units := map[dwarf.Offset]bool{}
 	for _, span := range l.spans {
@@ -128,7 +128,7 @@ func (s *lineSearch) unit(l *lineInfo, off dwarf.Offset) (err error) {
 	r.Seek(off)
 	e, err := r.Next()
 	if err != nil || e == nil {
-		return nil // as for the lines of addresses: a unit that is damaged has none
+		return nil // a damaged unit is left out, as in lines.go
 	}
 	table := l.parts[".debug_line"]
 	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok && countsFit(table, at, l.order) != nil {
@@ -167,8 +167,8 @@ func (s *lineSearch) unit(l *lineInfo, off dwarf.Offset) (err error) {
 	return nil
 }
 
-// functionAt tells functions apart, and copies of functions in others: where the function begins that has the
-// address, and where the innermost copy does; 0 is unknown, or none.
+// functionAt identifies the function and the inlined copy at an address: it returns the begin of
+// the function, and the begin of the innermost inlined copy; 0 if unknown or none.
 func (l *lineInfo) functionAt(addr uint64) (of [2]uint64) {
 	u := l.unit(addr)
 	if u == nil {
@@ -197,7 +197,7 @@ func (l *lineInfo) functionAt(addr uint64) (of [2]uint64) {
 	return of
 }
 
-// golang looks into Go's own table, which programs have without debug information too.
+// golang searches Go's own table, which programs have even without debug information.
 func (s *lineSearch) golang(l *lineInfo) {
 	for name := range l.golang.Files {
 		if !s.fits(name) {

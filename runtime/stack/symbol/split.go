@@ -13,30 +13,30 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file finds the entries of units that the compiler put into files of their own (-gsplit-dwarf, and
-// split-debuginfo of Rust). The program keeps a skeleton of each unit: where its code is, its line table,
-// the addresses that its entries name by number, and the name of the file with the entries (.dwo). A number
-// that both have, the DWO id, says that they belong together. A package beside the program (.dwp) may have
-// the files of all units.
+// This file finds the entries of split units, which the compiler put into separate files
+// (-gsplit-dwarf, and split-debuginfo of Rust). The program keeps a skeleton of each unit: the
+// ranges of its code, its line table, the addresses to which its entries refer by number, and the
+// name of the file with the entries (.dwo). Both have the same number, the DWO id. A package beside
+// the program (.dwp) may contain the files of all units.
 //
-// A file is read when the functions of its unit are asked for: there may be thousands. Package debug/dwarf
-// reads one as if it were whole, once its sections begin where the numbers of that unit count from: it
-// takes 0 for a base that the unit does not tell. It takes 0 too for the address that ranges count from,
-// which only the skeleton has: see tree.ranges.
+// A file is read when the functions of its unit are needed, since there may be thousands. Package
+// debug/dwarf can read it like an ordinary file if its sections begin at the bases of that unit,
+// because it uses 0 for a base that the unit does not have. It also uses 0 for the base address of
+// ranges, which only the skeleton has: see tree.ranges.
 
-// A tree is the entries of a unit.
+// A tree has the entries of a unit.
 type tree struct {
 	data    *dwarf.Data
 	root    dwarf.Offset // of the first entry
 	version uint16
-	split   *unitFile  // that has the entries; nil for the file itself
-	low     uint64     // from which ranges of a split unit count
-	addrs   []byte     // those of the unit, of a split one
-	locs    *locations // nil until they are asked for
+	split   *unitFile  // the file with the entries; nil for the file itself
+	low     uint64     // base address of ranges of a split unit
+	addrs   []byte     // addresses of a split unit
+	locs    *locations // nil until they are needed
 }
 
-// tree returns the entries of the unit whose first entry in the file itself is at an offset. Of a unit
-// whose entries are not to be found it is the skeleton.
+// tree returns the entries of the unit whose first entry in the file itself is at an offset. If the
+// entries of a split unit are not found, it returns the skeleton.
 func (l *lineInfo) tree(first dwarf.Offset) *tree {
 	if t, ok := l.trees[first]; ok {
 		return t
@@ -54,7 +54,7 @@ func (l *lineInfo) tree(first dwarf.Offset) *tree {
 	return t
 }
 
-// ranges are the spans of code of an entry.
+// ranges returns the spans of code of an entry.
 func (t *tree) ranges(e *dwarf.Entry) ([][2]uint64, error) {
 	f := e.AttrField(dwarf.AttrRanges)
 	if t.low == 0 || f == nil {
@@ -73,16 +73,16 @@ const (
 	attrGNUAddrBase   dwarf.Attr = 0x2133
 )
 
-// A skeleton is what the program says of a split unit.
+// A skeleton is the part of a split unit that is in the program.
 type skeleton struct {
-	name, dir       string // of the file, and where the compiler ran
+	name, dir       string // name of the file, and the compiler's directory
 	id              uint64
 	low             uint64
-	addrAt, rangeAt int64 // where the unit's addresses and ranges begin in the program's sections
+	addrAt, rangeAt int64 // offsets of the unit's addresses and ranges in the program's sections
 	version         uint16
 }
 
-// skeleton reads that of a unit; ok is false of one that is whole.
+// skeleton reads the skeleton of a unit; ok is false if the unit is not split.
 func (l *lineInfo) skeleton(h *unitHead) (s skeleton, ok bool) {
 	r := l.data.Reader()
 	r.Seek(dwarf.Offset(h.first))
@@ -110,14 +110,14 @@ func (l *lineInfo) skeleton(h *unitHead) (s skeleton, ok bool) {
 // splitFiles finds the files of split units.
 type splitFiles struct {
 	store *dso.Store
-	files []*dso.File // the program, and what has its debug information
-	size  uint64      // read of files of units so far, in bytes
-	// packages are those beside the files; nil before they were looked for.
+	files []*dso.File // the program, and the file with its debug information
+	size  uint64      // bytes read from files of units so far
+	// packages are the packages beside the files; nil until they are searched.
 	packages []*dwoPackage
 }
 
-// charge counts bytes that were read of files of units, whatever came of it; the error says that there may
-// be no more.
+// charge counts bytes that were read from files of units, also in vain; it returns an error if no
+// more may be read.
 func (f *splitFiles) charge(bytes uint64) error {
 	if f.size += bytes; f.size > maxOfFile {
 		return &dso.TooLarge{Subject: "debug information of units", Bytes: f.size, Most: maxOfFile}
@@ -125,11 +125,11 @@ func (f *splitFiles) charge(bytes uint64) error {
 	return nil
 }
 
-// errStale is the reason where a file belongs to another build of the program.
+// errStale is the reason if a file belongs to another build of the program.
 var errStale = errors.New("it is of another build")
 
-// splitTree reads the entries of a split unit; nil of one that is whole. The error says why they are not
-// there.
+// splitTree reads the entries of a split unit; nil if the unit is not split. The error is the
+// reason if they are not found.
 func (l *lineInfo) splitTree(h *unitHead) (t *tree, err error) {
 	defer guard(&err)
 	s, ok := l.skeleton(h)
@@ -146,7 +146,7 @@ func (l *lineInfo) splitTree(h *unitHead) (t *tree, err error) {
 	return l.read(u, &s)
 }
 
-// path is where the compiler wrote the file.
+// path is the path to which the compiler wrote the file.
 func (s *skeleton) path() string {
 	if filepath.IsAbs(s.name) {
 		return s.name
@@ -154,8 +154,8 @@ func (s *skeleton) path() string {
 	return filepath.Join(s.dir, s.name)
 }
 
-// find finds the file of a unit: in a package beside the program or its debug file, where the compiler
-// wrote it, or beside the program. One of another build is passed over.
+// find finds the file of a unit: in a package beside the program or its debug file, at the
+// compiler's path, or beside the program. Files of another build are skipped.
 func (f *splitFiles) find(s *skeleton) *unitFile {
 	if f.packages == nil {
 		f.packages = []*dwoPackage{}
@@ -204,7 +204,7 @@ func (f *splitFiles) find(s *skeleton) *unitFile {
 	return nil
 }
 
-// read makes a tree of the file of a unit.
+// read makes a tree from the file of a unit.
 func (l *lineInfo) read(u *unitFile, s *skeleton) (*tree, error) {
 	info, first, err := u.info(s)
 	if err != nil {
@@ -216,7 +216,7 @@ func (l *lineInfo) read(u *unitFile, s *skeleton) (*tree, error) {
 		if sectionErr != nil {
 			err = sectionErr
 		}
-		if u.at == nil || name != ".debug_str.dwo" { // which all units of a package share
+		if u.at == nil || name != ".debug_str.dwo" { // all units of a package share it
 			size += uint64(len(b))
 		}
 		return b
@@ -252,7 +252,8 @@ func (l *lineInfo) read(u *unitFile, s *skeleton) (*tree, error) {
 	return t, nil
 }
 
-// from is a section from an offset on, which may be anything.
+// from returns a section from an offset on, which may be outside of the
+// section.
 func from(b []byte, at int64) []byte {
 	if at < 0 || at > int64(len(b)) {
 		return nil
@@ -260,7 +261,8 @@ func from(b []byte, at int64) []byte {
 	return b[at:]
 }
 
-// head is the size of the header of a table, which has 8 bytes more where offsets have 8.
+// head is the size of the header of a table, which is 8 bytes larger if offsets have 8
+// bytes.
 func head(b []byte, size int64, order binary.ByteOrder) int64 {
 	if len(b) >= 4 && order.Uint32(b) == 0xffffffff {
 		return size + 8
@@ -268,17 +270,20 @@ func head(b []byte, size int64, order binary.ByteOrder) int64 {
 	return size
 }
 
-// A unitFile is the sections of a split unit: a file of its own, or parts of those of a package.
+// A unitFile has the sections of a split unit: of a separate file, or parts of a package's
+// sections.
 type unitFile struct {
 	dwo *dwoFile
-	// at has, of a package, offset and size of the parts of the unit; nil is all of each section.
+	// at has the offset and size of the unit's part of each section in a package; nil means the
+	// whole sections.
 	at    map[string][2]uint64
-	index *unitIndex // of the package's types
+	index *unitIndex // index of the package's types
 }
 
-// types are the units of types that are not among the others: those of a file in a section of their own, and
-// those of a package that came with the unit. Of a type that several files have, a package keeps one, which
-// may be of another file, whose abbreviations and texts are others: such a type stays unknown.
+// types are the units of types that are not among the other units: in a separate section of a file,
+// or in a package if they came with the unit. If several files have a type, a package keeps one of
+// them. It may come from another file with other abbreviations and texts; such a type stays
+// unknown.
 func (u *unitFile) types() (all []byte, err error) {
 	if u.at == nil {
 		return u.section(".debug_types.dwo")
@@ -297,7 +302,7 @@ func (u *unitFile) types() (all []byte, err error) {
 	return all, nil
 }
 
-// section is one of the unit; nil if there is none.
+// section returns a section of the unit; nil if there is none.
 func (u *unitFile) section(name string) ([]byte, error) {
 	at, ok := u.at[name]
 	switch {
@@ -309,8 +314,8 @@ func (u *unitFile) section(name string) ([]byte, error) {
 	return u.dwo.part(name, at[0], at[1])
 }
 
-// info is the section of entries, and the offset of the unit's first; an error where it is not the unit of
-// the skeleton.
+// info returns the section of entries, and the offset of the unit's first entry; an error if it is
+// not the unit of the skeleton.
 func (u *unitFile) info(s *skeleton) (info []byte, first int, err error) {
 	defer guard(&err)
 	if info, err = u.section(".debug_info.dwo"); err != nil {
@@ -328,7 +333,7 @@ func (u *unitFile) info(s *skeleton) (info []byte, first int, err error) {
 		if h.version >= 5 {
 			continue
 		}
-		if u.at != nil { // the index of the package has its id
+		if u.at != nil { // the id is in the package's index
 			return info, h.first, nil
 		}
 		if old == nil {
@@ -343,7 +348,8 @@ func (u *unitFile) info(s *skeleton) (info []byte, first int, err error) {
 	return nil, 0, errStale
 }
 
-// oldIDs finds the ids of units before DWARF 5, which their first entries have.
+// oldIDs finds the ids of units before DWARF 5, which are in their first
+// entries.
 func (u *unitFile) oldIDs(info []byte) (id func(first int) (uint64, bool), err error) {
 	abbrev, err := u.section(".debug_abbrev.dwo")
 	if err == nil {
@@ -352,7 +358,7 @@ func (u *unitFile) oldIDs(info []byte) (id func(first int) (uint64, bool), err e
 	if err != nil {
 		return nil, err
 	}
-	// Texts and addresses, which are not asked for, are all 0.
+	// Texts and addresses are not needed, and are all 0.
 	d, err := newDWARF(u.dwo.im.ByteOrder, abbrev, info, nil, nil, make([]byte, 1))
 	if err != nil {
 		return nil, err
@@ -376,7 +382,8 @@ func (u *unitFile) oldIDs(info []byte) (id func(first int) (uint64, bool), err e
 	}, nil
 }
 
-// locations are the lists of where variables are; empty if they cannot be read.
+// locations returns the lists of locations of variables; empty if they cannot
+// be read.
 func (u *unitFile) locations(t *tree) *locations {
 	l := &locations{order: u.dwo.im.ByteOrder, addrs: t.addrs, gnu: t.version < 5}
 	if l.gnu {
@@ -391,11 +398,12 @@ func (u *unitFile) locations(t *tree) *locations {
 // A dwoFile is a file of split units.
 type dwoFile struct {
 	im    *dso.Image
-	read  map[string][]byte // sections that were read whole, of packages
-	fresh uint64            // bytes of them that are not counted yet
+	read  map[string][]byte // whole sections of a package
+	fresh uint64            // bytes of these that are not charged yet
 }
 
-// whole reads a section. Those of packages are kept: all units share them.
+// whole reads a section. Sections of packages are kept, since all units share
+// them.
 func (d *dwoFile) whole(name string) ([]byte, error) {
 	if b, ok := d.read[name]; ok {
 		return b, nil
@@ -424,20 +432,20 @@ func (d *dwoFile) part(name string, at, size uint64) ([]byte, error) {
 	return bytes.Clone(b[at : at+size]), nil
 }
 
-// A dwoPackage is a package of files of units (.dwp): an index says where the parts of each unit are, and
-// another one those of units of types.
+// A dwoPackage is a package of files of units (.dwp). It has an index of the parts of each unit,
+// and another one for units of types.
 type dwoPackage struct {
 	dwoFile
 	units, types unitIndex
 }
 
-// A unitIndex says where the parts of units are.
+// A unitIndex has the positions of the parts of units.
 type unitIndex struct {
 	sections []string // names of the columns
-	// The hash table: ids of units, or signatures of types, 8 bytes each, and their rows, 4 bytes each,
-	// from 1; 0 is none.
+	// The hash table: ids of units or signatures of types, 8 bytes each, and the numbers of their
+	// rows, 4 bytes each, from 1; 0 means none.
 	ids, rows []byte
-	table     [2][]byte        // offsets and sizes, 4 bytes each
+	table     [2][]byte        // tables of offsets and of sizes, 4 bytes each
 	order     binary.ByteOrder // of the table
 	sharing   map[sharing][]int
 }
@@ -472,7 +480,7 @@ func openPackage(store *dso.Store, f *dso.File) *dwoPackage {
 	return p
 }
 
-// Columns of an index, DW_SECT_*: of version 2, which is GNU's, and of version 5.
+// Columns of an index, DW_SECT_*: of version 2 (GNU), and of version 5.
 var packageColumns = map[uint32]map[uint32]string{
 	2: {1: ".debug_info.dwo", 2: ".debug_types.dwo", 3: ".debug_abbrev.dwo", 5: ".debug_loc.dwo",
 		6: ".debug_str_offsets.dwo"},
@@ -480,12 +488,12 @@ var packageColumns = map[uint32]map[uint32]string{
 		8: ".debug_rnglists.dwo"},
 }
 
-// read reads an index: its header, a hash table of ids, the rows that these have in the tables,
-// and the tables of offsets and sizes.
+// read reads an index: its header, the hash table of ids, the numbers of their rows, and the
+// tables of offsets and sizes.
 func (x *unitIndex) read(b []byte) (err error) {
 	defer guard(&err)
 	version := x.order.Uint32(b)
-	if version != 2 { // since version 5 it has 2 bytes, and 2 that fill up
+	if version != 2 { // since version 5 it has 2 bytes, followed by 2 bytes of padding
 		version = uint32(x.order.Uint16(b))
 	}
 	columns, ok := packageColumns[version]
@@ -511,7 +519,7 @@ func (x *unitIndex) read(b []byte) (err error) {
 	return nil
 }
 
-// row finds an id in the hash table: the standard says where it is, or comes next.
+// row finds an id in the hash table, by the standard's rule for the next slot.
 func (x *unitIndex) row(id uint64) (row int, ok bool) {
 	slots := uint64(len(x.rows)) / 4
 	if slots == 0 {
@@ -531,7 +539,7 @@ func (x *unitIndex) row(id uint64) (row int, ok bool) {
 	return 0, false
 }
 
-// unit is the one of an id; nil if the package has none.
+// unit returns the unit with an id; nil if the package does not have it.
 func (p *dwoPackage) unit(id uint64) *unitFile {
 	row, ok := p.units.row(id)
 	if !ok {
@@ -540,17 +548,17 @@ func (p *dwoPackage) unit(id uint64) *unitFile {
 	return &unitFile{dwo: &p.dwoFile, at: p.units.parts(row), index: &p.types}
 }
 
-// units is how many the index has.
+// units is the number of units in the index.
 func (x *unitIndex) units() int { return len(x.table[0]) / max(4*len(x.sections), 1) }
 
-// A sharing is the parts that units have in common which came from one file.
+// A sharing has the parts that are common to all units from one file.
 type sharing struct{ abbrev, texts [2]uint64 }
 
 func sharingOf(parts map[string][2]uint64) sharing {
 	return sharing{parts[".debug_abbrev.dwo"], parts[".debug_str_offsets.dwo"]}
 }
 
-// with are the rows of the units that came with one of such parts, in order.
+// with returns the rows of the units with the same shared parts, in order.
 func (x *unitIndex) with(parts map[string][2]uint64) []int {
 	if x.sharing == nil {
 		x.sharing = map[sharing][]int{}
@@ -562,7 +570,7 @@ func (x *unitIndex) with(parts map[string][2]uint64) []int {
 	return x.sharing[sharingOf(parts)]
 }
 
-// parts returns the parts of the unit of a row: offset and size, by section.
+// parts returns the parts of the unit in a row: offset and size, by section.
 func (x *unitIndex) parts(row int) map[string][2]uint64 {
 	parts := map[string][2]uint64{}
 	for i, name := range x.sections {

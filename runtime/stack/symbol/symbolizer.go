@@ -12,54 +12,56 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// Unknown is the name of code that has none.
+// Unknown is the name for code without a name.
 const Unknown = "[unknown]"
 
-// KernelDSO is where kernel functions outside of modules are.
+// KernelDSO is the DSO of kernel functions outside of modules.
 const KernelDSO = "[kernel.kallsyms]"
 
 // A Frame is one function of a stack.
 type Frame struct {
 	Symbol string // demangled; Unknown if there is no name
-	Offset uint64 // of the address from the start of the symbol; from the start of the file if unknown
+	Offset uint64 // offset of the address from the start of the symbol, of the file if the symbol is unknown
 
-	// The path as the process sees it, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]", "//anon".
+	// DSO is the path as the process sees it, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]" or
+	// "//anon".
 	DSO string
 
-	BuildID string // of the DSO, in hex; empty if it has none
-	File    string // source file, if lines were asked for and are known
+	BuildID string // build-id of the DSO, in hex; empty if it has none
+	File    string // source file, with Options.Lines; empty if unknown
 	Line    int
-	Inline  bool // the compiler put it into the frame behind it
+	Inline  bool // inlined into the frame after it
 	Kernel  bool
-	// FileAddr is the address as DSO counts, and Segment the part of it that the
-	// address is in; zero if DSO is no file.
+	// FileAddr is the address in the DSO's own tables, and Segment the part of
+	// the DSO with the address; zero if DSO is not a file.
 	FileAddr uint64
 	Segment  dso.Segment
-	// Since is not 0 if the address has this name since that time only; equal ones are of one
-	// function.
+	// Since is not 0 if the address has this name only since a certain time. Frames of one
+	// function have the same Since.
 	Since int64
 }
 
-// Options of a Symbolizer. The zero value knows the running kernel and no
-// process.
+// Options of a Symbolizer.
 type Options struct {
-	Kernel *Kernel        // of the addresses; nil for none
-	Maps   *task.Mappings // of the processes; nil for none
-	// Lines asks for source file and line, Inlines for the functions that
-	// were inlined at an address; both read DWARF, which may take seconds
-	// for a large program.
+	Kernel *Kernel        // symbols of the kernel; nil for none
+	Maps   *task.Mappings // mappings of processes; nil for none
+	// Lines adds the source file and line to frames, Inlines adds the functions
+	// inlined at an address. Both read DWARF, which may take seconds for a
+	// large program.
 	Lines, Inlines bool
-	// Later leaves functions of files without names: frames tell file, build-id and offset.
+	// Later leaves functions of files without names: frames have only file, build-id and
+	// offset.
 	Later bool
-	// Mangled leaves C++ and Rust names as the linker has them.
+	// Mangled keeps the linker's names of C++ and Rust functions.
 	Mangled bool
-	// Memory bounds the tables made of files; nil is one of DefaultMemory bytes.
+	// Memory bounds the tables made from files; nil means a new one with
+	// DefaultMemory bytes.
 	Memory *dso.Memory
-	// Live says that the processes run here, now, and Monotonic that times of events are on
-	// CLOCK_MONOTONIC, as live ones are.
+	// Live says that the processes run on this machine now, Monotonic that times of events
+	// are on CLOCK_MONOTONIC, as in live runs.
 	Live, Monotonic bool
-	// MaxFrames bounds the addresses that are remembered; 0 is 1<<15, with
-	// lines 1<<16.
+	// MaxFrames bounds the remembered addresses; 0 means 1<<15, with lines
+	// 1<<16.
 	MaxFrames int
 }
 
@@ -70,11 +72,11 @@ type Stats struct {
 	Addresses int    // distinct addresses remembered
 	Tables    int    // files whose functions were read
 	Unnamed   uint64 // distinct addresses without a name
-	Forgotten uint64 // remembered addresses given up to stay in the bound
+	Forgotten uint64 // remembered addresses dropped since a bound was reached
 }
 
-// A Symbolizer turns addresses into frames. Each distinct address is worked
-// out once. It is used by one goroutine.
+// A Symbolizer converts addresses to frames. Each distinct address is named
+// once. It is used by one goroutine.
 type Symbolizer struct {
 	opt      Options
 	kernel   map[uint64][]Frame
@@ -85,15 +87,15 @@ type Symbolizer struct {
 	jit      *dso.Cache[*task.Space, *jitMap]
 	dumps    *dso.Cache[*task.Space, *spaceDump]
 	heldMaps heldMaps
-	jitRound int               // of Refresh: maps of before may have changed
-	loaded   []kernelPiece     // kernel code that came since
+	jitRound int               // incremented by Refresh: maps read earlier may have changed
+	loaded   []kernelPiece     // kernel code that was loaded during the run
 	modules  map[string]string // "kvm" to "[kvm]"
-	now      event.Time        // of the last event of which a file was looked at
+	now      event.Time        // time of the last event that needed a file
 	stats    Stats
 }
 
-// place is an address in a file: the same in every process. call tells an
-// address that a call returns to from one where code stopped.
+// place is an address in a file, which is the same in every process. call says
+// that it is a return address.
 type place struct {
 	file  *dso.File
 	off   uint64
@@ -112,7 +114,7 @@ type nowhere struct {
 func New(o Options) *Symbolizer {
 	if o.MaxFrames <= 0 {
 		if o.MaxFrames = 1 << 15; o.lines() {
-			o.MaxFrames = 1 << 16 // it takes long to read them again
+			o.MaxFrames = 1 << 16 // reading them again takes long
 		}
 	}
 	if o.Memory == nil {
@@ -137,36 +139,36 @@ func (s *Symbolizer) Stats() Stats {
 	return s.stats
 }
 
-// Refresh forgets facts that may have changed since: the maps of JIT compilers,
-// which grow, and addresses that had no name. Call it between intervals.
+// Refresh forgets data that may have changed: the maps of JIT compilers, which
+// grow, and addresses without a name. Call it between intervals.
 func (s *Symbolizer) Refresh() {
 	s.jitRound++
 	clear(s.nowhere)
 }
 
-// Resolve returns the frames of an address where code was interrupted: one, or
-// with Inlines the inlined functions in front of the one that contains them,
-// innermost first. It is never empty. The slice is shared and must not be
+// Resolve returns the frames of an address at which code was interrupted: one
+// frame or, with Inlines, also the inlined functions before it, innermost
+// first. The result is never empty. The slice is shared and must not be
 // changed.
 func (s *Symbolizer) Resolve(pid, tid int32, addr uint64, when event.Time) []Frame {
 	return s.resolve(pid, addr, when, false, false)
 }
 
-// Function is the function that has code at an address where it was interrupted,
-// without line and inlined functions: cheaper than Resolve.
+// Function is the function at an address at which code was interrupted, without
+// line and inlined functions. It is cheaper than Resolve.
 func (s *Symbolizer) Function(pid, tid int32, addr uint64, when event.Time) Frame {
 	return s.resolve(pid, addr, when, false, true)[0]
 }
 
-// ResolveReturn is Resolve for an address that a call returns to: all but the
-// innermost of a stack. The frame is the frame of the call, which may be the last
+// ResolveReturn is Resolve for a return address: all addresses of a stack except
+// the innermost. The frame is the frame of the call, which may be the last
 // instruction of its function; the offset is the offset of addr.
 func (s *Symbolizer) ResolveReturn(pid, tid int32, addr uint64, when event.Time) []Frame {
 	return s.resolve(pid, addr, when, true, false)
 }
 
-// An Address is one to be named: of a process at that time, where code was or, with
-// Call, where a call returns to.
+// An Address is an address of a process at a time, to be named. With Call it is a
+// return address.
 type Address struct {
 	PID  int32
 	Addr uint64
@@ -174,15 +176,15 @@ type Address struct {
 	Call bool
 }
 
-// Prepare names addresses, so that Resolve and ResolveReturn know them: those of one
-// file after another. Of several large files the debug information is then read
-// once, and only one of them is held.
+// Prepare names addresses in advance, one file after another, so that Resolve and
+// ResolveReturn find them in the cache. So the debug information of each large file
+// is read only once, and only one file's is in memory.
 func (s *Symbolizer) Prepare(list []Address) {
 	if s.opt.Maps == nil || !s.opt.lines() {
 		return
 	}
 	number := map[*dso.File]int{}
-	in := make([]int, len(list)) // number of the file of each
+	in := make([]int, len(list)) // index of each address's file
 	order := make([]int, len(list))
 	for i, a := range list {
 		order[i] = i
@@ -207,8 +209,8 @@ func (s *Symbolizer) Prepare(list []Address) {
 	read := s.lines.Bytes()
 	s.lines.Clear() // until the next time
 	if read > littleDebug/4 {
-		// The lines are garbage now, several times the memory that the run needs
-		// otherwise, and the collector would let as much garbage come together again.
+		// The lines are garbage now, several times the other memory of the run, and
+		// the collector would let as much garbage accumulate again.
 		debug.FreeOSMemory()
 	}
 }
@@ -220,7 +222,7 @@ func (s *Symbolizer) resolve(pid int32, addr uint64, when event.Time, call, plai
 	}
 	if addr >= kernelHalf {
 		if len(s.loaded) > 0 {
-			// Slow path: names that depend on the time are not remembered.
+			// Slow path: names that depend on the time are not cached.
 			if p := s.loadedAt(addr-back(call), when); p != nil {
 				return []Frame{{Symbol: p.name, Offset: addr - p.addr, DSO: p.dso, Kernel: true}}
 			}
@@ -286,7 +288,7 @@ func (s *Symbolizer) kernelFrame(addr uint64, call bool) Frame {
 	return f
 }
 
-// Kernel has the kernel's functions named by k from now on.
+// Kernel sets the symbols of the kernel.
 func (s *Symbolizer) Kernel(k *Kernel) {
 	s.opt.Kernel = k
 	clear(s.kernel)
@@ -301,7 +303,8 @@ func (s *Symbolizer) module(name string) string {
 	return m
 }
 
-// back is how far a return address is moved into its call.
+// back is the number of bytes by which a return address is moved back into its
+// call.
 func back(call bool) uint64 {
 	if call {
 		return 1
@@ -320,7 +323,7 @@ func (s *Symbolizer) fileFrames(at place) []Frame {
 		s.stats.Unnamed++
 		return []Frame{f}
 	}
-	f.BuildID = at.file.BuildID // it may be known only now
+	f.BuildID = at.file.BuildID // it may have been found only now
 	addr, ok := im.Addr(at.off - back(at.call))
 	if !ok {
 		s.stats.Unnamed++
@@ -344,9 +347,9 @@ func (s *Symbolizer) fileFrames(at place) []Frame {
 	return []Frame{f}
 }
 
-// handlerReturn tells the functions that signal handlers return to. Nobody
-// calls them: the kernel or the C library leaves the address of their first
-// instruction where a return address would be.
+// handlerReturn reports functions to which signal handlers return. They are
+// never called: the kernel or the C library puts the address of their first
+// instruction in place of a return address.
 func handlerReturn(name string) bool {
 	switch strings.TrimSuffix(name, ".abi0") {
 	case "__restore_rt", "__kernel_rt_sigreturn", "runtime.sigreturn__sigaction", "runtime.sigreturn":
@@ -355,7 +358,7 @@ func handlerReturn(name string) bool {
 	return false
 }
 
-// plain demangles unless the user wants the linker's names.
+// plain demangles a name unless Options.Mangled is set.
 func (s *Symbolizer) plain(name string) string {
 	if s.opt.Mangled {
 		return name
@@ -363,8 +366,8 @@ func (s *Symbolizer) plain(name string) string {
 	return Demangle(name)
 }
 
-// Table is the functions of a file, read at the first use; empty if there are
-// none.
+// Table returns the functions of a file, which are read at the first use; empty
+// if there are none.
 func (s *Symbolizer) Table(f *dso.File) *Table {
 	if t, ok := s.tables.Of(f, s.now); ok {
 		return t
@@ -381,11 +384,12 @@ func (s *Symbolizer) Table(f *dso.File) *Table {
 	return t
 }
 
-// DefaultMemory bounds the tables made of files, in bytes: functions, source lines and
-// maps of compilers.
+// DefaultMemory bounds the tables made from files, in bytes: functions, source lines
+// and maps of compilers.
 const DefaultMemory = 192 << 20
 
-// littleTables is how many bytes of functions may be idle.
+// littleTables is the size of tables of functions, in bytes, up to which idle
+// ones are kept.
 const littleTables = 8 << 20
 
 // jitFrame names an address in memory without a file.

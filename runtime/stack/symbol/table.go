@@ -8,33 +8,34 @@ import (
 	"sync"
 )
 
-// This file keeps the functions of one file: three sorted arrays and one blob
-// of names, 20 bytes and the name for each. Names stay as the linker wrote
-// them; they are demangled when they are asked for, since a program has a
-// hundred times the functions that a profile meets.
+// This file keeps the functions of one file in sorted arrays and one blob of
+// names, with 20 bytes and the name for each. Names are kept in the linker's
+// form and demangled when they are needed, since a program has a hundred times
+// the functions that occur in a profile.
 
-// A Table is the functions of a file by address. It does not change once
+// A Table has the functions of a file by address. It does not change once
 // sorted, and may be shared.
 type Table struct {
-	addr  []uint64 // as the file's own tables count
+	addr  []uint64 // addresses in the file's own tables
 	size  []uint32 // bytes
-	name  []uint32 // where the name starts in names
+	name  []uint32 // offset of the name in names
 	long  []uint16 // bytes of the name
 	names []byte
 }
 
 // A Func is one function of a Table.
 type Func struct {
-	Name string // as the linker knows it
+	Name string // the linker's name
 	Addr uint64
 	Size uint64 // bytes
-	// Functions tells more. An indirect function chooses another one when a program is linked, which is
-	// called in its place. A label has no size of its own: nothing says that it is code rather than data.
+	// Set by Functions only. An indirect function chooses, when the program is linked, another
+	// function that is called in its place. A label has no size, so that it may be data instead of
+	// code.
 	Indirect, Label bool
 }
 
 // maxName bounds a name, maxFuncs the functions of a file, maxText the bytes of
-// their names: a browser has some 700,000 with 60 MB of names.
+// their names: a browser has some 700,000 functions with 60 MB of names.
 const (
 	maxName  = math.MaxUint16
 	maxFuncs = 1 << 20
@@ -44,10 +45,10 @@ const (
 // Len is the number of functions.
 func (t *Table) Len() int { return len(t.addr) }
 
-// Bytes is the memory that the table takes.
+// Bytes is the memory of the table.
 func (t *Table) Bytes() int { return 18*len(t.addr) + len(t.names) }
 
-// At returns function i, 0 having the lowest address.
+// At returns function i; function 0 has the lowest address.
 func (t *Table) At(i int) Func {
 	return Func{Name: string(t.nameOf(i)), Addr: t.addr[i], Size: uint64(t.size[i])}
 }
@@ -57,8 +58,8 @@ func (t *Table) nameOf(i int) []byte {
 	return t.names[at : at+uint32(t.long[i])]
 }
 
-// Find returns the function that contains addr. Functions may lie inside
-// others: the innermost counts.
+// Find returns the function that contains addr, the innermost one if functions
+// are nested.
 func (t *Table) Find(addr uint64) (int, bool) {
 	lo, hi := 0, len(t.addr)
 	for lo < hi {
@@ -82,34 +83,34 @@ func (t *Table) Find(addr uint64) (int, bool) {
 type builder struct {
 	syms  []rawSym
 	names []byte
-	late  bool // of symbols at one address the least seq is taken
+	late  bool // of symbols at one address, take the one with the lowest seq
 }
 
 // rawSym is a symbol before sorting.
 type rawSym struct {
 	addr  uint64
-	end   uint64 // of the section, which bounds a symbol without a size
+	end   uint64 // end of the section, which bounds a symbol without a size
 	size  uint32 // bytes
-	at    uint32 // of the name in names
+	at    uint32 // offset of the name in names
 	seq   uint32 // in the order of the file
 	long  uint16
-	rank  uint8 // of several at an address the lowest rank is taken
-	label bool  // rather than a function
+	rank  uint8 // of several symbols at an address, the lowest rank is taken
+	label bool  // it is a label, not a function
 
 	indirect bool // as in Func
 }
 
-// bytes32 is a size as a table keeps it.
+// bytes32 converts a size to the form in a Table.
 func bytes32(size uint64) uint32 { return uint32(min(size, math.MaxUint32)) }
 
-// builders keeps the room of builders from one file to the next, until the
-// garbage collector comes by.
+// builders keeps builders and their memory for the next file, until the next
+// garbage collection.
 var builders = sync.Pool{New: func() any { return new(builder) }}
 
-// mostRoom bounds the room that is kept, in bytes.
+// mostRoom bounds the memory of a kept builder, in bytes.
 const mostRoom = 16 << 20
 
-// recycle gives b back, unless it has grown for a file as few are.
+// recycle keeps b for reuse, unless it has grown too large.
 func (b *builder) recycle() {
 	if cap(b.names) > mostRoom || cap(b.syms) > mostRoom/64 {
 		return
@@ -118,7 +119,7 @@ func (b *builder) recycle() {
 	builders.Put(b)
 }
 
-// add takes a function. It returns false if there is no room for more.
+// add adds a function. It returns false if there is no room for more.
 func (b *builder) add(name []byte, addr, size, end uint64, rank uint8) bool {
 	if len(name) == 0 || len(name) > maxName || len(b.names)+len(name) > maxText || len(b.syms) >= maxFuncs {
 		return len(name) == 0 || len(name) > maxName
@@ -132,8 +133,8 @@ func (b *builder) add(name []byte, addr, size, end uint64, rank uint8) bool {
 
 func (b *builder) text(s *rawSym) []byte { return b.names[s.at : s.at+uint32(s.long)] }
 
-// table sorts the added functions, takes one name for each address, and gives
-// sizes to those without.
+// table sorts the added functions, chooses one name for each address, and sets
+// missing sizes.
 func (b *builder) table() *Table {
 	b.sort()
 	kept := b.syms[:0]
@@ -171,7 +172,7 @@ func (b *builder) table() *Table {
 	return t
 }
 
-// sort orders the functions by address, and those of one address with the name to show first.
+// sort orders the functions by address; of several at one address, the name to show is first.
 func (b *builder) sort() {
 	slices.SortFunc(b.syms, func(x, y rawSym) int {
 		if c := cmp.Compare(x.addr, y.addr); c != 0 {
@@ -187,10 +188,9 @@ func (b *builder) sort() {
 	})
 }
 
-// prefer decides between two names of equal rank: fewer underscores in front,
-// then the longer one, which says more, then the first in the
-// file. Types of Rust have one letter when mangled: there the plain names are
-// compared.
+// prefer decides between two names of equal rank: the one with fewer leading
+// underscores, then the longer one, then the first in the file. For Rust the
+// demangled names are compared, since mangled types may have one letter.
 func (b *builder) prefer(x, y *rawSym) int {
 	p, q := string(b.text(x)), string(b.text(y))
 	if c := cmp.Compare(underscores(p), underscores(q)); c != 0 {

@@ -2,21 +2,22 @@ package symbol
 
 import "encoding/binary"
 
-// This file brings types to those that refer to them, where the compiler put each into a unit of its own
-// (-fdebug-types-section), of which the linker keeps one. Users of such a type name it by its signature, a
-// hash of what it is. Before DWARF 5 these units are in a section of their own (.debug_types), since then
-// among the others. Package debug/dwarf finds those of the section alone, and only for types within types.
+// This file resolves references to types for which the compiler made separate units
+// (-fdebug-types-section), of which the linker keeps one copy. References to such a type have its
+// signature, a hash of its content. Before DWARF 5 these units are in a separate section
+// (.debug_types), since then among the other units. Package debug/dwarf finds only the ones in the
+// section, and only for references inside types.
 //
-// So the units of the section follow the others, and each signature becomes what has as many bytes: the
-// distance from the begin of the unit that refers to the type (DW_FORM_ref8). Of a class of C++ a unit may
-// have an entry with its methods alone, that says which type it stands for: a reference to it leads to the
-// type as well. All values have to be walked over twice for that, as for dwz (see joined), where an
-// abbreviation says that there are signatures.
+// So the units of the section are appended to the other units, and each signature is replaced by a
+// reference of the same size: the distance from the begin of the referring unit (DW_FORM_ref8). For
+// a class of C++, a unit may have an entry that has only methods and names the type by its
+// signature; references to that entry are changed to the type too. That needs two walks over all
+// values, as for dwz (see joined), if some abbreviation has signatures.
 
-// noUnit is an offset that no unit has, for types that are not there.
+// noUnit is an offset without a unit, for missing types.
 const noUnit = 1<<32 - 1
 
-// bindTypes has references by signature lead to the types.
+// bindTypes replaces references by signature with references to the types.
 func bindTypes(parts map[string][]byte, order binary.ByteOrder, expired func() bool) (err error) {
 	defer guard(&err)
 	info, types, abbrev := parts[".debug_info"], parts[".debug_types"], parts[".debug_abbrev"]
@@ -43,7 +44,7 @@ func bindTypes(parts map[string][]byte, order binary.ByteOrder, expired func() b
 	return eachForm(abbrev, plainReference)
 }
 
-// plainReference is the form of a signature that was bound.
+// plainReference returns the form for a replaced signature.
 func plainReference(form uint64) uint64 {
 	if form == formRefSig8 {
 		return formRef8
@@ -51,9 +52,10 @@ func plainReference(form uint64) uint64 {
 	return form
 }
 
-// unitsOfTypes notes where the types of a section's units will be, which begins at base then. A unit has its
-// signature at the end of its head, and behind it where its type is. Before DWARF 5 package debug/dwarf looks
-// for the first entry there: both are cleared, and so entries that are empty.
+// unitsOfTypes records the offsets of the types in a section's units; the section will begin at
+// base. A unit has its signature and the offset of its type at the end of its header. Before DWARF
+// 5, package debug/dwarf expects the first entry there, so both are cleared, which makes them empty
+// entries.
 func (m *mover) unitsOfTypes(section []byte, base int) {
 	for at := 0; ; {
 		h, ok := readHead(m.order, section, at)

@@ -8,18 +8,19 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// This file reads data under xz of files that cannot be trusted. The library's
-// reader of such streams allocates for each block the dictionary that its header
-// asks for, up to 4 GiB; its reader of what is in a block takes the size from us.
+// This file reads data compressed with xz from untrusted files. The library's
+// reader of xz streams allocates the dictionary that a block's header declares,
+// up to 4 GiB. So this file reads the blocks itself, and uses the library's LZMA2
+// reader with a dictionary of a bounded size.
 
-// maxDictionary is the largest dictionary that a stream may want: that of xz -9.
-const maxDictionary = 28 // 64 MiB, as headers say it
+// maxDictionary is the largest dictionary that a stream may declare, the one of
+// xz -9.
+const maxDictionary = 28 // 64 MiB, in the encoding of headers
 
-// checkSizes are the bytes of the check behind a block, by the stream's flags.
+// checkSizes are the sizes of the check after a block, by the stream's flags.
 var checkSizes = map[byte]int{0: 0, 1: 4, 4: 8, 10: 32}
 
-// unpackXZ is the content of a stream of one block, as programs that write small
-// streams make them, up to maxMini bytes.
+// unpackXZ returns the content of a stream, up to maxMini bytes.
 func unpackXZ(data []byte) ([]byte, error) {
 	const header = 12 // of the stream
 	if len(data) < header+8 || !bytes.HasPrefix(data, []byte("\xfd7zXZ\x00\x00")) {
@@ -36,7 +37,7 @@ func unpackXZ(data []byte) ([]byte, error) {
 		return nil, errors.New("wants too large a dictionary")
 	}
 	in := bytes.NewReader(block[size:])
-	// The dictionary has 2 or 3 times a power of two.
+	// The size of the dictionary is 2 or 3 times a power of two.
 	r, err := lzma.Reader2Config{DictCap: (2 | int(dictionary)&1) << (dictionary/2 + 11)}.NewReader2(in)
 	if err != nil {
 		return nil, err
@@ -45,8 +46,8 @@ func unpackXZ(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Behind the block come bytes up to a multiple of four, and the check; then the next block, or the
-	// index, which begins with 0.
+	// The block is followed by padding up to a multiple of four, and the check; then by the next
+	// block, or the index, which begins with 0.
 	next := (len(block)-in.Len()+3)/4*4 + check
 	if len(plain) < maxMini && (next >= len(block) || block[next] != 0) {
 		return nil, errors.New("its xz stream has several blocks, or is cut off")
@@ -54,8 +55,8 @@ func unpackXZ(data []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// lzma2Of is the size of the dictionary that the header of a block asks for, if
-// LZMA2 is all that the block is packed with.
+// lzma2Of returns the size of the dictionary in the header of a block, if LZMA2
+// is the block's only filter.
 func lzma2Of(header []byte) (dictionary byte, ok bool) {
 	at := 2
 	for _, sized := range []byte{0x40, 0x80} { // compressed, uncompressed size

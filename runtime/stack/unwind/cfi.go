@@ -8,20 +8,19 @@ import (
 )
 
 // This file reads .eh_frame and .debug_frame (DWARF 5, 6.4; the LSB describes
-// the differences of .eh_frame). A section is a list of CIEs, which hold the
+// the differences of .eh_frame). A section is a list of CIEs, which have the
 // common parts of several functions, and FDEs, one for each function, which
-// refer to a CIE. Both end in a little program that makes the rows of a
-// table.
+// refer to a CIE. Both end in a small program that makes the rows of a table.
 
-// A section is the bytes of call frame information.
+// A section has the bytes of call frame information.
 type section struct {
 	Data  []byte
-	Addr  uint64 // where Data lies in the image
-	Debug bool   // .debug_frame rather than .eh_frame
-	// Word is the size of an address in bytes; 0 is 8.
+	Addr  uint64 // address of Data in the image
+	Debug bool   // .debug_frame, not .eh_frame
+	// Word is the size of an address in bytes; 0 means 8.
 	Word int
-	// Base is the address from which data-relative pointers count,
-	// usually that of .eh_frame_hdr.
+	// Base is the base address of data-relative pointers, usually the address
+	// of .eh_frame_hdr.
 	Base uint64
 }
 
@@ -30,7 +29,7 @@ type cie struct {
 	codeAlign uint64
 	dataAlign int64
 	ra        uint8
-	encoding  uint8 // of addresses in FDEs
+	encoding  uint8 // encoding of addresses in FDEs
 	augmented bool  // FDEs have a size of augmentation data
 	signal    bool
 	program   []byte
@@ -47,8 +46,8 @@ type fde struct {
 // maxFDEs bounds the functions of a section: a browser has 700,000.
 const maxFDEs = 1 << 20
 
-// parseCFI reads a section. Entries that are damaged are left out; the error is
-// for a section without any good one.
+// parseCFI reads a section. Damaged entries are left out; a section without a
+// valid entry is an error.
 func parseCFI(s section) (*ruleTable, error) {
 	if s.Word == 0 {
 		s.Word = 8
@@ -111,7 +110,7 @@ func (s *section) fdes() (found []fde, fault error) {
 		}
 		of := id
 		if !s.Debug {
-			of = idAt - id // back from the place of the number
+			of = idAt - id // the number is the distance back from its own position
 		}
 		if one := cies[of]; one != nil {
 			if f, ok := s.fde(&body, one); ok {
@@ -122,7 +121,7 @@ func (s *section) fdes() (found []fde, fault error) {
 	return found, fault
 }
 
-// cie reads a CIE behind its id.
+// cie reads a CIE after its id.
 func (s *section) cie(c *cursor) (*cie, error) {
 	version := c.u8()
 	if version != 1 && version != 3 && version != 4 {
@@ -140,7 +139,7 @@ func (s *section) cie(c *cursor) (*cie, error) {
 		return nil, fmt.Errorf("got addresses of %d bytes, want 4 or 8", e.addrSize)
 	}
 	if aug == "eh" {
-		c.take(e.addrSize) // of old gcc
+		c.take(e.addrSize) // old gcc
 	}
 	e.codeAlign, e.dataAlign = c.uleb(), c.sleb()
 	ra := uint64(0)
@@ -167,9 +166,9 @@ func (s *section) cie(c *cursor) (*cie, error) {
 			case 'P':
 				s.pointer(&data, data.u8(), 0, e.addrSize)
 			case 'B', 'G':
-				// arm64: return addresses are signed with key B; memory tags.
+				// arm64: return addresses signed with key B; memory tags.
 			default:
-				data.bad = true // no matter: the size tells where the program is
+				data.bad = true // not needed: the size gives the begin of the program
 			}
 		}
 	}
@@ -180,7 +179,7 @@ func (s *section) cie(c *cursor) (*cie, error) {
 	return e, nil
 }
 
-// fde reads an FDE behind its reference to the CIE.
+// fde reads an FDE after its reference to the CIE.
 func (s *section) fde(c *cursor, e *cie) (fde, bool) {
 	enc := e.encoding
 	start, ok1 := s.pointer(c, enc, s.Addr+uint64(c.at), e.addrSize)
@@ -202,7 +201,8 @@ const (
 	ptrOmit, ptrIndirect         = 0xff, 0x80
 )
 
-// pointer reads an encoded pointer; here is its address in the image.
+// pointer reads an encoded pointer; here is the address of the pointer in the
+// image.
 func (s *section) pointer(c *cursor, enc uint8, here uint64, word int) (uint64, bool) {
 	if enc == ptrOmit {
 		return 0, false

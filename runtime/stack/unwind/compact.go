@@ -8,55 +8,58 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file compiles the tables of a file into the form in which programs of the kernel
-// read them. A program must find a rule in few steps, whose number the verifier can see, and
-// has no memory to run an expression in. So the code is cut into blocks of 4 KiB: a block says
-// where its rows are, at most one for each byte, and a row of 32 bits is an offset in the
-// block and the number of a rule. A rule says of the four registers that matter what it can
-// say in a few numbers; what no rule can say ends a walk, and is said.
+// This file compiles the tables of a file to the form for programs of the kernel. A program
+// must find a rule in few steps, with a bound that the verifier can see, and has no memory for
+// evaluating expressions. So the code is divided into blocks of 4 KiB. A block has the
+// position of its rows, at most one for each byte. A row of 32 bits has an offset in the block
+// and the number of a rule. A rule describes the four registers that matter with a few
+// numbers. Code whose rules do not fit this form is marked as complex, and ends a walk.
 
 // BlockBits is the size of a block of code, as a power of two.
 const BlockBits = 12
 
-// blockSize is that in bytes, blockMask selects the place in a block.
+// blockSize is the size of a block in bytes, blockMask selects the offset in a
+// block.
 const (
 	blockSize = 1 << BlockBits
 	blockMask = blockSize - 1
 )
 
-// A RuleKind says how a walk goes on from code.
+// A RuleKind says how a walk continues from an address.
 type RuleKind uint8
 
 const (
-	// ByPointer is code without tables: by its frame pointer.
+	// ByPointer is code without tables: the frame pointer is used.
 	ByPointer RuleKind = iota
 	// ByRegister has the CFA at a register plus Off.
 	ByRegister
 	// ByMemory has the CFA in memory at a register plus Off, plus Add.
 	ByMemory
-	// ByPLT is in the linker's stubs: the CFA is at the stack pointer plus 8, and 8 more behind
-	// the push of a slot.
+	// ByPLT is code in the linker's stubs: the CFA is the stack pointer plus 8, and plus 16
+	// after the push in a slot.
 	ByPLT
 	// ByStub is a stub without unwind information: a thread that was interrupted there has no frame.
 	ByStub
-	// BySignal is where a handler returns to: the kernel saved all registers.
+	// BySignal is code to which a signal handler returns: the kernel saved all
+	// registers.
 	BySignal
-	// BySwitch moves to another stack: only the frame pointer leads on.
+	// BySwitch is code that moves to another stack: only the frame pointer
+	// leads further.
 	BySwitch
-	// IsEnd is an outermost function.
+	// IsEnd is code of an outermost function.
 	IsEnd
-	// IsComplex is code whose rules are beyond this form.
+	// IsComplex is code whose rules do not fit this form.
 	IsComplex
 )
 
-// The registers that a CFA may be found by, by their DWARF numbers.
+// DWARF numbers of the registers from which a CFA may be computed.
 const (
 	RegBX = 3
 	RegBP = 6
 	RegSP = 7
 )
 
-// SavedPlace says where the caller's value of a register is.
+// SavedPlace is the location of the caller's value of a register.
 type SavedPlace uint8
 
 const (
@@ -66,7 +69,7 @@ const (
 	Unknown                   // lost
 )
 
-// A Rule is how a walk goes from code to its caller.
+// A Rule says how a walk gets from code to its caller.
 type Rule struct {
 	Kind     RuleKind
 	Reg      uint8
@@ -76,24 +79,25 @@ type Rule struct {
 	BXOff    int32
 }
 
-// A Block is where the rows of a block of code are: Count rows from First on.
+// A Block has the position of the rows of a block of code: Count rows from
+// index First on.
 type Block struct{ First, Count uint32 }
 
-// Compact is the tables of a file, compiled.
+// Compact has the compiled tables of a file.
 type Compact struct {
 	// Base is the address of the first block in the file's image.
 	Base   uint64
 	Blocks []Block
-	// Rows are offsets in blocks (the low BlockBits) and numbers in Rules. The first row of a
+	// Rows are offsets in blocks (the low BlockBits) and indices in Rules. The first row of a
 	// block is at its begin.
 	Rows  []uint32
 	Rules []Rule
 	load  []segment
-	// Complex counts the rows that are beyond this form.
+	// Complex counts the rows whose rules do not fit this form.
 	Complex int
 }
 
-// Addr turns a file offset into an address of the image.
+// Addr converts a file offset to an address of the image.
 func (c *Compact) Addr(off uint64) (uint64, bool) {
 	for i := range c.load {
 		if s := &c.load[i]; off-s.off < s.size {
@@ -103,7 +107,7 @@ func (c *Compact) Addr(off uint64) (uint64, bool) {
 	return 0, false
 }
 
-// Bounds of what is compiled: rules have 20 bits in a row, and 4 GiB of code are beyond any file.
+// Bounds: a row has 20 bits for the number of a rule, and no file has 4 GiB of code.
 const (
 	maxCompactRules  = 1 << (32 - BlockBits)
 	maxCompactBlocks = 1 << 20
@@ -135,7 +139,7 @@ func compile(m *module) (*Compact, error) {
 	for i := range k.sets {
 		k.sets[i] = map[uint32]uint32{}
 	}
-	k.number(Rule{}) // of code without tables
+	k.number(Rule{}) // the rule of code without tables
 	if err := k.rows(to); err != nil {
 		return nil, err
 	}
@@ -147,11 +151,11 @@ type compiler struct {
 	module *module
 	out    *Compact
 	rules  map[Rule]uint32
-	sets   []map[uint32]uint32 // by table: the number of the rule of a set
-	at     []int               // by table: the row that comes next
+	sets   []map[uint32]uint32 // by table: from a set of rules to the number of its rule
+	at     []int               // by table: index of the next row
 }
 
-// number is the number of a rule.
+// number returns the number of a rule, and adds a new one.
 func (k *compiler) number(r Rule) uint32 {
 	n, known := k.rules[r]
 	if !known {
@@ -162,7 +166,8 @@ func (k *compiler) number(r Rule) uint32 {
 	return n
 }
 
-// bounds are the addresses where the answer of the module may change, sorted.
+// bounds returns the addresses at which the rules of the module may change,
+// sorted.
 func (k *compiler) bounds() []uint64 {
 	m := k.module
 	n := 2 * (len(m.ends) + len(m.switches) + len(m.signal) + len(m.stubs))
@@ -181,7 +186,7 @@ func (k *compiler) bounds() []uint64 {
 		}
 	}
 	for _, s := range m.signal {
-		at = append(at, s.from-1, s.to) // a walk comes from a call, as it seems
+		at = append(at, s.from-1, s.to) // a walk treats the address as a return address
 	}
 	if !slices.IsSorted(at) {
 		slices.Sort(at)
@@ -214,7 +219,7 @@ func (k *compiler) rows(end uint64) error {
 		}
 		b := Block{First: uint32(first), Count: uint32(len(c.Rows) - first)}
 		if b.Count == 1 && last == 0 {
-			c.Rows, b = c.Rows[:first], Block{} // nothing is known here
+			c.Rows, b = c.Rows[:first], Block{} // a block without rules needs no rows
 		}
 		c.Blocks = append(c.Blocks, b)
 	}
@@ -222,8 +227,8 @@ func (k *compiler) rows(end uint64) error {
 	return nil
 }
 
-// rule is the number of the rule at an address; addresses come in ascending order. It decides
-// as Unwinder.up does.
+// rule returns the number of the rule at an address; addresses must be ascending. It decides
+// like Unwinder.up.
 func (k *compiler) rule(addr uint64) uint32 {
 	m := k.module
 	switch {
@@ -255,7 +260,7 @@ func (k *compiler) rule(addr uint64) uint32 {
 	return 0
 }
 
-// set is what holds of a table at an address.
+// set returns the number of a table's set of rules at an address.
 func (k *compiler) set(table int, addr uint64) (uint32, bool) {
 	t := k.module.tables[table]
 	i := k.at[table]
@@ -269,7 +274,7 @@ func (k *compiler) set(table int, addr uint64) (uint32, bool) {
 	return t.sets[i-1], true
 }
 
-// ruleOf is a set of rules as one.
+// ruleOf converts a set of rules to a Rule.
 func ruleOf(t *ruleTable, s *ruleSet) Rule {
 	beyond := Rule{Kind: IsComplex}
 	if s.flags&signalHere != 0 {
@@ -310,7 +315,7 @@ func ruleOf(t *ruleTable, s *ruleSet) Rule {
 	return r
 }
 
-// savedBy says where a register is saved.
+// savedBy returns the location of a saved register.
 func savedBy(t *ruleTable, rule *regRule) (SavedPlace, int32) {
 	switch rule.kind {
 	case atOffset:
@@ -326,18 +331,19 @@ func savedBy(t *ruleTable, rule *regRule) (SavedPlace, int32) {
 	return Unknown, 0
 }
 
-// The operations of expressions that rules can say.
+// Operations of expressions that a Rule can represent.
 const (
 	opBreg  = 0x70 // DW_OP_breg0
 	opDeref = 0x06
 	opPlus  = 0x23 // DW_OP_plus_uconst
 )
 
-// pltExpr begins what linkers write of their stubs: the stack pointer plus 8, and 8 more in the last
-// third of the 16 bytes of a slot. The bound, a literal, and the end follow.
+// pltExpr is the begin of the expression that linkers use for their stubs: the stack pointer plus
+// 8, and 8 more in the last part of the 16 bytes of a slot. The bound, a literal, and the end
+// follow.
 var pltExpr = []byte{0x77, 8, 0x80, 0, 0x3f, 0x1a}
 
-// cfaOf is an expression of a CFA.
+// cfaOf converts the expression of a CFA to a Rule.
 func cfaOf(e []byte) (Rule, bool) {
 	if len(e) == 11 && slices.Equal(e[:len(pltExpr)], pltExpr) && e[6] >= 0x30 && e[6] <= 0x3f &&
 		slices.Equal(e[7:], []byte{0x2a, 0x33, 0x24, 0x22}) {
@@ -369,7 +375,8 @@ func cfaOf(e []byte) (Rule, bool) {
 	return r, true
 }
 
-// Find is the rule at an address of the image, as a program of the kernel looks for it.
+// Find returns the rule at an address of the image. It searches like a program of the
+// kernel.
 func (c *Compact) Find(addr uint64) Rule {
 	block := (addr - c.Base) >> BlockBits
 	if addr < c.Base || block >= uint64(len(c.Blocks)) || c.Blocks[block].Count == 0 {

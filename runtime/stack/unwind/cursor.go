@@ -2,8 +2,8 @@ package unwind
 
 import "encoding/binary"
 
-// A cursor reads numbers off the front of bytes that cannot be trusted. Once
-// it has run off the end it stays bad and returns zeros.
+// A cursor reads numbers from the front of untrusted bytes. After it has
+// reached the end, it stays bad and returns zeros.
 type cursor struct {
 	b   []byte
 	at  int

@@ -1,7 +1,7 @@
 package unwind
 
-// This file evaluates DWARF expressions. Few frames need them: stubs of the
-// PLT, frames of signals, functions that align their stack.
+// This file evaluates DWARF expressions. Only few frames need them: stubs of
+// the PLT, frames of signals, functions that align their stack.
 
 // maxExpr bounds an expression, in bytes; maxSteps the operations that are
 // executed; maxDepth the stack.
@@ -11,7 +11,8 @@ const (
 	maxDepth = 32
 )
 
-// eval evaluates code. The stack holds first at the start unless noFirst.
+// eval evaluates code. The stack of the expression has first at the begin,
+// unless noFirst is set.
 func (w *walk) eval(code []byte, first uint64, hasFirst bool) (uint64, bool) {
 	var stack [maxDepth]uint64
 	n := 0
@@ -24,13 +25,13 @@ func (w *walk) eval(code []byte, first uint64, hasFirst bool) (uint64, bool) {
 			return 0, false
 		}
 		op := c.u8()
-		// need says how many entries must be there.
+		// need reports that the stack has at least n entries.
 		need := func(k int) bool { return n >= k }
 		push := func(v uint64) { stack[n] = v; n++ }
 		switch {
 		case op >= 0x30 && op <= 0x4f: // DW_OP_lit0..31
 			push(uint64(op - 0x30))
-		case op >= 0x50 && op <= 0x6f: // DW_OP_reg0..31: its value, as gcc means it
+		case op >= 0x50 && op <= 0x6f: // DW_OP_reg0..31: the register's value, as gcc uses it
 			push(w.regs[op-0x50])
 		case op >= 0x70 && op <= 0x8f: // DW_OP_breg0..31
 			push(w.regs[op-0x70] + uint64(c.sleb()))

@@ -10,50 +10,50 @@ import (
 	"ppscript/runtime/stack/symbol"
 )
 
-// This file turns .gopclntab into rules. Go's own tracebacks need it, so it
-// remains when a program is stripped of .debug_frame: the table pcsp of each
-// function tells by how much the stack pointer is below its value at the
-// function's entry, at every instruction. The linker makes .debug_frame from
-// the same tables, and the two give the same rules.
+// This file converts .gopclntab to rules. Go's own tracebacks need this
+// section, so it remains in stripped programs. For each function, the table
+// pcsp has the distance, at every instruction, of the stack pointer from its
+// value at the function's entry. The linker makes .debug_frame from the same
+// tables, and both give the same rules.
 //
-// The layout comes from Go 1.18 and later (struct pcHeader in
-// runtime/symtab.go, _func in runtime/runtime2.go). Older programs have their
-// frame pointers.
+// The layout is the one of Go 1.18 and later (struct pcHeader in
+// runtime/symtab.go, _func in runtime/runtime2.go). For older programs, frame
+// pointers are used.
 
-// Magic numbers of .gopclntab, and where flags lie in a _func.
+// Magic numbers of .gopclntab, and offsets of flags in a _func.
 const (
 	goMagic118, goFlag118 = 0xfffffff0, 37
 	goMagic120, goFlag120 = 0xfffffff1, 41
 
 	goPCSP     = 16 // offset of pcsp in a _func, which is at least goFlag120+1 long
 	goTopFrame = 1  // flag: this function has no caller
-	goSPWrite  = 2  // flag: it moves to another stack, of which the table says nothing
+	goSPWrite  = 2  // flag: it moves to another stack, which the table does not describe
 
 	maxGoRows = maxTableRows
 )
 
-// A goTable is where things are in .gopclntab.
+// A goTable has the parts of .gopclntab.
 type goTable struct {
 	arch    *arch
-	start   uint64 // offsets of functions count from here
+	start   uint64 // base of the offsets of functions
 	quantum uint64
 	flag    int
 	pctab   []byte
-	funcs   []byte // pairs of an entry and the offset of a _func in infos
+	funcs   []byte // pairs of a function's entry and the offset of its _func in infos
 	infos   []byte
 	// switches are the functions that move to another stack.
 	switches []span
 	sets     map[goDepth]uint32
 }
 
-// goDepth is the depth of Go's stack at an address, from which rules follow.
+// goDepth is the depth of Go's stack at an address, which determines the rules.
 type goDepth struct {
 	depth int32
-	top   bool // of a function that has no caller
+	top   bool // in a function without a caller
 }
 
-// goRules reads the rules of a Go program, and which functions move to another
-// stack; nil if it has no table.
+// goRules reads the rules of a Go program, and the functions that move to
+// another stack; nil if it has no table.
 func goRules(im *dso.Image) (rules *ruleTable, switches []span, err error) {
 	data, start, err := symbol.GoTable(im)
 	a := archOf(im.Machine)
@@ -63,7 +63,7 @@ func goRules(im *dso.Image) (rules *ruleTable, switches []span, err error) {
 	return parseGoTable(a, data, start)
 }
 
-// parseGoTable makes rules of a section's bytes.
+// parseGoTable makes rules from a section's bytes.
 func parseGoTable(a *arch, data []byte, start uint64) (rules *ruleTable, switches []span, err error) {
 	const header = 8 + 8*8
 	if len(data) < header || data[7] != 8 || data[6] == 0 {
@@ -90,12 +90,12 @@ func parseGoTable(a *arch, data []byte, start uint64) (rules *ruleTable, switche
 	if size := uint64(len(t.infos)); n == 0 || size < 4 || n > (size-4)/8 {
 		return nil, nil, fmt.Errorf("section .gopclntab: got %d functions, more than it has room for", n)
 	}
-	t.funcs = t.infos[:8*n+4] // after the last, where it ends
+	t.funcs = t.infos[:8*n+4] // the last function is followed by its end
 	rules = t.rules(int(n))
 	return rules, t.switches, nil
 }
 
-// rules makes rows of all functions.
+// rules makes the rows of all functions.
 func (t *goTable) rules(n int) *ruleTable {
 	b := newTableBuilder(t.entry(0))
 	rows := 0
@@ -125,13 +125,14 @@ func (t *goTable) info(i int) []byte {
 	return t.infos[off:]
 }
 
-// function makes the rows of one function. A table is pairs of numbers: by
-// how much the depth changes, and for how many instructions it then holds.
+// function makes the rows of one function. Its table is pairs of numbers: the
+// change of the depth, and the number of instructions for which the new depth
+// is valid.
 func (t *goTable) function(b *tableBuilder, info []byte, from, to uint64) (rows int) {
 	top := info[t.flag]&goTopFrame != 0
 	off := uint64(le.Uint32(info[goPCSP:]))
 	if off == 0 || off >= uint64(len(t.pctab)) {
-		b.row(from, t.set(b, 0, top)) // it never touches the stack pointer
+		b.row(from, t.set(b, 0, top)) // it never changes the stack pointer
 		return 1
 	}
 	depth, pc := int64(-1), from
@@ -154,9 +155,9 @@ func (t *goTable) function(b *tableBuilder, info []byte, from, to uint64) (rows 
 	return rows + 1
 }
 
-// set is the rules at a depth. On amd64 the call has pushed the return address
-// above the frame; on arm64 it is in the link register until there is a frame,
-// then at its bottom.
+// set returns the rules at a depth. On amd64 the call has pushed the return
+// address above the frame. On arm64 it is in the link register until there is a
+// frame, and then at the frame's bottom.
 func (t *goTable) set(b *tableBuilder, depth int32, top bool) uint32 {
 	at := goDepth{depth, top}
 	if set, ok := t.sets[at]; ok {

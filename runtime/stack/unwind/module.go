@@ -9,22 +9,22 @@ import (
 	"ppscript/runtime/stack/symbol"
 )
 
-// This file prepares a file for walking through it, once.
+// This file reads the tables of a file for walks, once.
 
-// A module is one file, with the tables that the walk needs.
+// A module is one file with the tables that walks need.
 type module struct {
 	tables []*ruleTable
 	load   []segment
-	ends   []span // functions that have no caller, although tables say so
+	ends   []span // functions without a caller, although the tables have one
 	// switches are functions whose callers are on another stack.
 	switches []span
-	signal   []span // where handlers return to, if the tables do not tell
+	signal   []span // code to which signal handlers return, if the tables do not mark it
 	stubs    []span // the procedure linkage table
 	places   [256]place
 	bytes    int
 }
 
-// segment is executable code: file offsets [off, off+size) lie at addr.
+// segment is executable code: file offsets [off, off+size) are at addr.
 type segment struct{ off, size, addr uint64 }
 
 type span struct{ from, to uint64 }
@@ -38,7 +38,7 @@ func in(spans []span, addr uint64) bool {
 	return false
 }
 
-// addr turns a file offset into an address of the image.
+// addr converts a file offset to an address of the image.
 func (m *module) addr(off uint64) (uint64, bool) {
 	for i := range m.load {
 		if s := &m.load[i]; off-s.off < s.size {
@@ -48,16 +48,16 @@ func (m *module) addr(off uint64) (uint64, bool) {
 	return 0, false
 }
 
-// A place is an address whose rules were looked for.
+// A place is an address whose rules were looked up.
 type place struct {
 	addr  uint64
 	table *ruleTable
 	rules *ruleSet
 }
 
-// rules are those at an address of the image, nil if there are none.
+// rules returns the rules at an address of the image, nil if there are none.
 //
-// Fast path: the same callers come again and again.
+// Fast path: the same callers occur repeatedly.
 func (m *module) rules(addr uint64) (*ruleTable, *ruleSet) {
 	p := &m.places[(addr^addr>>8)%uint64(len(m.places))]
 	if p.addr == addr && p.rules != nil {
@@ -72,10 +72,11 @@ func (m *module) rules(addr uint64) (*ruleTable, *ruleSet) {
 	return nil, nil
 }
 
-// firstFunction is how long that of the C library is at least, behind its call of main's caller.
+// firstFunction is the least length of the C library's first function after its call of main's
+// caller.
 const firstFunction = 36
 
-// loadModule reads a file's tables. One that cannot be read has none.
+// loadModule reads a file's tables. A file that cannot be read has none.
 func loadModule(store *dso.Store, f *dso.File) *module {
 	m := &module{bytes: int(unsafe.Sizeof(module{}))}
 	im, err := f.Image()
@@ -95,15 +96,15 @@ func loadModule(store *dso.Store, f *dso.File) *module {
 		}
 	}
 	m.take(ehFrame(im))
-	if len(m.tables) == 0 { // which has the same, and more
+	if len(m.tables) == 0 { // .eh_frame has the same rules, and more
 		if t, err := sframeRules(im); err == nil && t != nil {
 			m.tables = append(m.tables, t)
-			// The first function has no caller, which version 1 cannot say.
+			// The first function has no caller, which version 1 cannot express.
 			m.ends = append(m.ends, span{im.Entry, im.Entry + firstFunction})
 		}
 	}
 	if t, switches, err := goRules(im); err == nil && t != nil {
-		m.tables = append(m.tables, t) // .debug_frame says the same
+		m.tables = append(m.tables, t) // .debug_frame has the same rules
 		m.switches = switches
 	} else {
 		m.take(debugFrame(im))
@@ -133,8 +134,8 @@ func (m *module) take(s section, ok bool) {
 	}
 }
 
-// special finds the functions that a walk must know by name. Go's first
-// functions have no caller, but their stack is not empty.
+// special finds the functions that walks handle specially, by their names. Go's
+// first functions have no caller, but their stack is not empty.
 func (m *module) special(store *dso.Store, f *dso.File) {
 	t, err := symbol.ReadTable(store, f)
 	if err != nil {
@@ -160,8 +161,8 @@ func (m *module) special(store *dso.Store, f *dso.File) {
 	}
 }
 
-// ehFrame is the section .eh_frame, found by the program headers in a file
-// without section headers.
+// ehFrame returns the section .eh_frame, found by the program headers if the
+// file has no section headers.
 func ehFrame(im *dso.Image) (section, bool) {
 	s := section{Word: 8}
 	if h := im.Section(".eh_frame_hdr"); h != nil {
@@ -199,7 +200,7 @@ func ehFrame(im *dso.Image) (section, bool) {
 	return s, false
 }
 
-// debugFrame is the section .debug_frame, which Go writes instead.
+// debugFrame returns the section .debug_frame, which Go writes instead.
 func debugFrame(im *dso.Image) (section, bool) {
 	data, err := im.Data(".debug_frame")
 	return section{Data: data, Debug: true, Word: 8}, err == nil && len(data) > 0

@@ -9,11 +9,11 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// A Piece is code that lies together, [From, To) as its file counts: a function, or the part of one that a
-// compiler put elsewhere, since it is run rarely or often.
+// A Piece is contiguous code, [From, To) in addresses of the file's tables: a function, or a part
+// of one that a compiler put elsewhere, since it runs rarely or often.
 type Piece struct{ From, To uint64 }
 
-// Has reports that an address lies in it.
+// Has reports that the piece contains an address.
 func (p Piece) Has(addr uint64) bool { return addr >= p.From && addr < p.To }
 
 // Pieces returns the pieces that .eh_frame describes, by address; none if a file has no such section.
@@ -25,7 +25,7 @@ func Pieces(im *dso.Image) []Piece {
 	if !ok {
 		return nil
 	}
-	fdes, _ := s.fdes() // what is damaged has no pieces
+	fdes, _ := s.fdes() // damaged entries are left out
 	list := make([]Piece, len(fdes))
 	for i := range fdes {
 		list[i] = Piece{fdes[i].start, fdes[i].end}

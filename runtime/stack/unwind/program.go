@@ -3,24 +3,24 @@ package unwind
 import "math"
 
 // This file runs the programs of CIEs and FDEs: each instruction changes a
-// rule or moves on to the next address, which ends a row.
+// rule, or advances to the next address, which ends a row.
 
-// numRegs bounds the registers that are followed, by their DWARF numbers:
-// amd64 has 0 to 16, arm64 0 to 33. Vector registers have larger ones and do
-// not matter to a stack.
+// numRegs bounds the DWARF numbers of the registers that are followed: amd64
+// has 0 to 16, arm64 0 to 33. Vector registers have larger numbers, and are not
+// needed for stacks.
 const numRegs = 34
 
 // state is the rules at one address.
 type state struct {
 	rules   [numRegs]regRule
-	some    uint64 // bit of each register that has a rule but sameValue
+	some    uint64 // bits of the registers with a rule other than sameValue
 	cfaOff  int32
 	cfaReg  uint8
 	cfaExpr bool
 	cfaSet  bool
 }
 
-// maxStates bounds the states that a program remembers, maxRows those that it
+// maxStates bounds the states that a program saves, maxRows the rows that it
 // makes.
 const (
 	maxStates = 32
@@ -38,8 +38,8 @@ type machine struct {
 	rows    int
 }
 
-// function makes the rows of one FDE. A program that is damaged ends early;
-// from there on there are no rules, rather than wrong ones.
+// function makes the rows of one FDE. A damaged program ends early; the code
+// after that has no rules, which is better than wrong ones.
 func (m *machine) function(f *fde) {
 	m.cie, m.addr, m.rows = f.cie, f.start, 0
 	m.state, m.stack = state{}, m.stack[:0]
@@ -57,7 +57,7 @@ func (m *machine) function(f *fde) {
 	}
 }
 
-// emit notes that the state holds from addr on.
+// emit adds a row: the state is valid from addr on.
 func (m *machine) emit() {
 	set := uint32(noRules)
 	if m.state.cfaSet {

@@ -8,22 +8,22 @@ import (
 	"sync"
 )
 
-// This file is the form in which call frame information is kept. For each
-// address it is a set of rules: how to find the CFA (the stack pointer before
+// This file defines the form in which call frame information is kept. Each
+// address has a set of rules: how to compute the CFA (the stack pointer before
 // the call), and where the registers of the caller are. A program has many
-// addresses and few distinct sets, so the table is pairs of an address and the
-// number of a set, 8 bytes for each place where the rules change.
+// addresses but few distinct sets, so the table has pairs of an address and the
+// number of a set, 8 bytes for each address at which the rules change.
 
-// ruleKind says how the caller's value of a register is found.
+// ruleKind says how to find the caller's value of a register.
 type ruleKind uint8
 
 const (
 	sameValue  ruleKind = iota
-	undefined           // lost; of the return address: there is no caller
+	undefined           // lost; for the return address: there is no caller
 	atOffset            // in memory at CFA+off
 	valOffset           // CFA+off itself
 	inRegister          // in register off
-	atExpr              // in memory where expression off says
+	atExpr              // in memory at the value of expression off
 	valExpr             // the value of expression off
 )
 
@@ -34,13 +34,13 @@ type regRule struct {
 	off  int32
 }
 
-// A ruleSet is the rules for an address.
+// A ruleSet has the rules for an address.
 type ruleSet struct {
-	first  uint32 // in ruleTable.pool
-	cfaOff int32  // to add to cfaReg; with cfaExpr the number of an expression
+	first  uint32 // index in ruleTable.pool
+	cfaOff int32  // number to add to cfaReg; with cfaExpr, the number of an expression
 	cfaReg uint8
 	n      uint8 // number of regRules
-	ra     uint8 // the register that holds the return address
+	ra     uint8 // the register with the return address
 	flags  uint8
 }
 
@@ -52,21 +52,21 @@ const (
 // noRules is the set of addresses without information.
 const noRules = 0
 
-// A ruleTable is the call frame information of one section. It does not change and
-// may be shared.
+// A ruleTable has the call frame information of one section. It does not change
+// and may be shared.
 type ruleTable struct {
 	base uint64
-	pcs  []uint32 // from base, where sets begin to hold
+	pcs  []uint32 // addresses, relative to base, from which sets are valid
 	sets []uint32
 	rule []ruleSet
 	pool []regRule
 	expr [][]byte
 }
 
-// Len is the number of places where rules change.
+// Len is the number of addresses at which the rules change.
 func (t *ruleTable) Len() int { return len(t.pcs) }
 
-// Bytes is about the memory that the table takes.
+// Bytes is the approximate memory of the table.
 func (t *ruleTable) Bytes() int {
 	n := 8*len(t.pcs) + 16*len(t.rule) + 8*len(t.pool)
 	for _, e := range t.expr {
@@ -98,7 +98,8 @@ func (t *ruleTable) find(addr uint64) *ruleSet {
 	return &t.rule[t.sets[lo-1]]
 }
 
-// savedFP is where a function keeps its caller's frame pointer, from the CFA.
+// savedFP is the offset from the CFA at which a function keeps its caller's
+// frame pointer.
 func (t *ruleTable) savedFP(r *ruleSet, a *arch) (off int32, ok bool) {
 	for i := r.first; i < r.first+uint32(r.n); i++ {
 		if rule := &t.pool[i]; rule.reg == a.fp {
@@ -108,14 +109,14 @@ func (t *ruleTable) savedFP(r *ruleSet, a *arch) (off int32, ok bool) {
 	return 0, false
 }
 
-// maxTableRows bounds the rows of a file, 8 bytes each, maxSets the different
-// rules that it has: code behind them is walked by frame pointers.
+// maxTableRows bounds the rows of a file, of 8 bytes each, maxSets its distinct
+// sets of rules. Code beyond them is walked by frame pointers.
 const (
 	maxTableRows = 1 << 22
 	maxSets      = 1 << 16
 )
 
-// A tableBuilder makes a ruleTable out of rows in the order of their addresses.
+// A tableBuilder makes a ruleTable from rows in the order of their addresses.
 type tableBuilder struct {
 	t     ruleTable
 	index map[string]uint32 // sets by their bytes
@@ -124,8 +125,8 @@ type tableBuilder struct {
 	room  *room
 }
 
-// A room is where the rows of a table grow. It is used again for the next file,
-// until the garbage collector comes by.
+// A room is the memory in which the rows of a table grow. It is reused for the
+// next file, until the next garbage collection.
 type room struct{ pcs, sets []uint32 }
 
 var rooms = sync.Pool{New: func() any { return new(room) }}
@@ -137,14 +138,14 @@ func newTableBuilder(base uint64) *tableBuilder {
 	return b
 }
 
-// row says that set holds from addr on. Rows come in ascending order; one at
-// the address of the last replaces it.
+// row adds a row: set is valid from addr on. Rows come in ascending order; a
+// row at the same address as the last one replaces it.
 func (b *tableBuilder) row(addr uint64, set uint32) {
 	if addr < b.t.base || addr-b.t.base > math.MaxUint32 {
 		return
 	}
 	pc, n := uint32(addr-b.t.base), len(b.t.pcs)
-	for n > 0 && b.t.pcs[n-1] >= pc { // functions that overlap: the later counts
+	for n > 0 && b.t.pcs[n-1] >= pc { // functions overlap: the later one counts
 		n--
 	}
 	b.t.pcs, b.t.sets = b.t.pcs[:n], b.t.sets[:n]
@@ -155,12 +156,12 @@ func (b *tableBuilder) row(addr uint64, set uint32) {
 		return
 	}
 	if n == maxTableRows {
-		set = noRules // from here on
+		set = noRules // no more room: no rules from here on
 	}
 	b.t.pcs, b.t.sets = append(b.t.pcs, pc), append(b.t.sets, set)
 }
 
-// set returns the number of a set of rules.
+// set returns the number of a set of rules, and adds a new one.
 func (b *tableBuilder) set(s *state, ra uint8, signal bool) uint32 {
 	var flags uint8
 	if signal {
@@ -209,7 +210,7 @@ func (b *tableBuilder) expr(code []byte) int32 {
 	return i
 }
 
-// table returns the table, without the spare capacity that growing has left.
+// table returns the table without spare capacity.
 func (b *tableBuilder) table() *ruleTable {
 	t := b.t
 	b.room.pcs, b.room.sets = t.pcs, t.sets

@@ -10,15 +10,15 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file reads the section .sframe, which has the same rules as .eh_frame in a form that is simple to
-// look up, but for fewer registers: the CFA, the return address and the frame pointer. It is described in
-// "The SFrame format" of the GNU binutils; versions 1 (binutils 2.40) and 2 are read.
+// This file reads the section .sframe, which has the rules of .eh_frame in a form for simple
+// look-ups, but only for the CFA, the return address and the frame pointer. It is described in "The
+// SFrame format" of the GNU binutils; versions 1 (binutils 2.40) and 2 are supported.
 
 const (
 	sframeMagic  = 0xdee2
 	sframeHeader = 28
 
-	sframePCRelative = 4 // flag: functions begin relative to the field that says so, not to the section
+	sframePCRelative = 4 // flag: the begin of a function is relative to its own field, not to the section
 
 	sframeARM64 = 2 // little-endian
 	sframeAMD64 = 3
@@ -33,14 +33,15 @@ type sframe struct {
 	addr    uint64 // of the section
 	version uint8
 	flags   uint8
-	fixedFP int8 // offsets that all frames have; 0 is none
+	fixedFP int8 // offset of the frame pointer in all frames; 0 means none
 	fixedRA int8
 	fdes    []byte // functions
 	fres    []byte // their rows
 	rows    int
 }
 
-// sframeSection is the section of a file, found by the program headers in one without section headers.
+// sframeSection returns the section of a file, found by the program headers if there are no section
+// headers.
 func sframeSection(im *dso.Image) (data []byte, addr uint64) {
 	if s := im.Section(".sframe"); s != nil {
 		if data, err := im.SectionData(s); err == nil {
@@ -57,7 +58,7 @@ func sframeSection(im *dso.Image) (data []byte, addr uint64) {
 	return nil, 0
 }
 
-// sframeRules are the rules of a file; nil if it has none.
+// sframeRules returns the rules of a file; nil if it has none.
 func sframeRules(im *dso.Image) (*ruleTable, error) {
 	data, addr := sframeSection(im)
 	a := archOf(im.Machine)
@@ -67,7 +68,7 @@ func sframeRules(im *dso.Image) (*ruleTable, error) {
 	return parseSframe(a, data, addr)
 }
 
-// parseSframe makes rules of a section's bytes.
+// parseSframe makes rules from a section's bytes.
 func parseSframe(a *arch, data []byte, addr uint64) (*ruleTable, error) {
 	if len(data) < sframeHeader || le.Uint16(data) != sframeMagic {
 		return nil, errors.New("section .sframe: no header of a little-endian machine")
@@ -96,8 +97,8 @@ func parseSframe(a *arch, data []byte, addr uint64) (*ruleTable, error) {
 type sframeFunction struct {
 	start      uint64
 	size       uint32
-	fres, n    uint32 // where its rows begin, and how many there are
-	info, step uint8  // step is how large a block is that repeats
+	fres, n    uint32 // offset and number of its rows
+	info, step uint8  // size of a repeated block
 }
 
 // entry returns the size of the entry of a function.
@@ -108,7 +109,7 @@ func (s *sframe) entry() int {
 	return 20
 }
 
-// table makes rows of all functions.
+// table makes the rows of all functions.
 func (s *sframe) table(n int) (*ruleTable, error) {
 	size := s.entry()
 	if n <= 0 || n > len(s.fdes)/size {
@@ -138,8 +139,8 @@ func (s *sframe) table(n int) (*ruleTable, error) {
 	return b.table(), nil
 }
 
-// function makes the rows of one. Its code may be blocks that are all alike, such as those of a procedure
-// linkage table.
+// function makes the rows of one function. Its code may be a repetition of equal blocks, as in a
+// procedure linkage table.
 func (s *sframe) function(b *tableBuilder, f *sframeFunction) {
 	blocks, step := uint64(1), uint64(f.size)
 	if f.info>>4&1 == 1 && f.step > 0 {
@@ -154,9 +155,9 @@ func (s *sframe) function(b *tableBuilder, f *sframeFunction) {
 	b.row(f.start+uint64(f.size), noRules)
 }
 
-// block makes the rows of a function, or block, that begins at an address. One that is damaged ends early:
-// from there on there are no rules, rather than wrong ones. A block counts as a row, since one without rows
-// takes time as well: 20 bytes may tell of 4 billion blocks.
+// block makes the rows of a function or block that begins at an address. A damaged one ends early;
+// the code after that has no rules, which is better than wrong ones. A block counts as a row, since
+// it takes time even without rows, and 20 bytes can declare 4 billion blocks.
 func (s *sframe) block(b *tableBuilder, f *sframeFunction, start, size uint64) bool {
 	width := 1 << (f.info & 0xf)
 	if s.rows++; width > 4 || uint64(f.fres) > uint64(len(s.fres)) || s.rows > maxSframeRows {
@@ -217,7 +218,7 @@ func (s *sframe) set(b *tableBuilder, c *cursor, info uint8) (uint32, bool) {
 	return b.set(&st, ra, false), true
 }
 
-// unsigned reads a number of so many bytes: 1, 2 or 4.
+// unsigned reads a number of 1, 2 or 4 bytes.
 func (c *cursor) unsigned(width int) uint32 {
 	switch width {
 	case 1:

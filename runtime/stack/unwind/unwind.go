@@ -9,30 +9,30 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// A Stop says why a stack ends where it does.
+// A Stop is the reason why a walk ended.
 type Stop uint8
 
 const (
-	// End is the outermost function: the stack is whole.
+	// End says that the outermost function was reached: the stack is complete.
 	End Stop = iota
 	// Truncated says that the copy of the stack was too short.
 	Truncated
 	// NoCFI says that the code has no call frame information, and no frame
-	// pointer that leads on.
+	// pointer that leads further.
 	NoCFI
-	// NoCode says that an address is in no executable mapping that is known.
+	// NoCode says that an address is in no known executable mapping.
 	NoCode
-	// Bad says that the information led nowhere: not up the stack.
+	// Bad says that the information did not lead up the stack.
 	Bad
 	// TooDeep says that Options.Max addresses were found.
 	TooDeep
 	// OtherStack says that the callers are on another stack, which was not
-	// copied: Go's runtime leaves a goroutine's stack for that of the
-	// thread, handlers may have their own. Frame pointers lead on, where the
-	// kernel followed them.
+	// copied: Go's runtime switches from a goroutine's stack to the thread's
+	// stack, and signal handlers may have their own. Frame pointers may lead
+	// further if the kernel followed them.
 	OtherStack
-	// NoRegs says that there was nothing to begin with: a kernel thread, or
-	// a sample without registers.
+	// NoRegs says that there are no user registers: the sample is of a kernel
+	// thread, or has no registers.
 	NoRegs
 	numStops
 )
@@ -42,11 +42,11 @@ func (s Stop) String() string {
 		"damaged", "too deep", "continues on another stack", "no user registers", ""}[min(s, numStops)]
 }
 
-// How says how a stack was obtained.
+// How says how a stack was found.
 type How struct {
 	Stop    Stop
-	Tables  int // addresses that were found with tables
-	Pointer int // addresses that were found by frame pointer, for want of tables
+	Tables  int // addresses found with tables
+	Pointer int // addresses found by frame pointer, for lack of tables
 }
 
 // Whole reports whether the outermost function was reached.
@@ -55,18 +55,18 @@ func (h How) Whole() bool { return h.Stop == End }
 // Options of an Unwinder. Maps is needed.
 type Options struct {
 	Maps *task.Mappings
-	// Machine is the architecture of the samples; 0 is our own.
+	// Machine is the architecture of the samples; 0 means our own.
 	Machine elf.Machine
-	// Max bounds the addresses of a stack; 0 is 1024.
+	// Max bounds the addresses of a stack; 0 means 1024.
 	Max int
-	// Memory bounds the tables; nil is one of DefaultMemory bytes. Beyond it those
-	// of the file that was walked through least recently go; beyond 8 MiB those
-	// that are idle.
+	// Memory bounds the tables; nil means a new one with DefaultMemory bytes.
+	// Beyond it, the tables of the least recently used files are dropped; beyond 8
+	// MiB, idle tables.
 	Memory *dso.Memory
 }
 
-// DefaultMemory bounds the tables, in bytes, littleTables is how many of them may
-// be idle.
+// DefaultMemory bounds the tables, in bytes; littleTables is the size up to which
+// idle ones are kept.
 const (
 	DefaultMemory = 128 << 20
 	littleTables  = 8 << 20
@@ -76,9 +76,9 @@ const (
 type Stats struct {
 	Stacks  uint64
 	Stops   [numStops]uint64 // by Stop
-	Modules int              // files whose tables are held
+	Modules int              // files with tables in memory
 	Bytes   int              // memory of tables
-	Dropped uint64           // tables given up to stay in the bound
+	Dropped uint64           // tables dropped since a bound was reached
 }
 
 // An Unwinder walks stacks. It is used by one goroutine.
@@ -86,7 +86,7 @@ type Unwinder struct {
 	opt     Options
 	arch    *arch
 	modules *dso.Cache[*dso.File, *module]
-	absent  module // of files that are not found
+	absent  module // the module for files that are not found
 	stats   Stats
 	walk    walk
 }
@@ -109,7 +109,7 @@ func New(o Options) *Unwinder {
 	}
 }
 
-// ownMachine is the machine that runs this.
+// ownMachine is the architecture of this process.
 func ownMachine() elf.Machine {
 	if runtime.GOARCH == "arm64" {
 		return elf.EM_AARCH64
@@ -123,7 +123,8 @@ func (u *Unwinder) Stats() Stats {
 	return u.stats
 }
 
-// sampled is the state of user code in a sample, as perf.Layout decodes it.
+// sampled is implemented by decoders of the user registers and stack in a
+// sample, such as perf.Layout.
 type sampled interface {
 	UserMask() uint64
 	UserRegs(e *event.Event) []uint64
@@ -131,7 +132,7 @@ type sampled interface {
 }
 
 // Sample appends the user stack of a sample to dst, innermost first: the
-// addresses that calls return to, after the one where the code was.
+// interrupted address, then the return addresses.
 func (u *Unwinder) Sample(dst []uint64, e *event.Event) ([]uint64, How) {
 	if e.Stream != nil {
 		if l, ok := e.Stream.Members.(sampled); ok {
@@ -141,7 +142,7 @@ func (u *Unwinder) Sample(dst []uint64, e *event.Event) ([]uint64, How) {
 	return u.Walk(dst, e.PID, e.Time, 0, nil, nil)
 }
 
-// Unwind is Walk for callers that only want to know whether outer functions are
+// Unwind is Walk for callers that only need to know whether outer functions are
 // missing.
 func (u *Unwinder) Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64,
 	stack []byte) (addrs []uint64, cut bool) {
@@ -149,12 +150,12 @@ func (u *Unwinder) Unwind(dst []uint64, pid int32, when event.Time, mask uint64,
 	return addrs, !h.Whole()
 }
 
-// Walk is Sample for its parts: the registers that mask (of
+// Walk is Sample for the parts of a sample: the registers that mask (of
 // PERF_SAMPLE_REGS_USER) selects, and the copy of the stack, which begins at
 // the stack pointer.
 //
-// Fast path: after the tables of the files are read it allocates only when
-// dst has to grow.
+// Fast path: once the tables of the files are read, it allocates only if dst
+// has to grow.
 func (u *Unwinder) Walk(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64,
 	stack []byte) ([]uint64, How) {
 	w := &u.walk
@@ -170,7 +171,7 @@ func (u *Unwinder) Walk(dst []uint64, pid int32, when event.Time, mask uint64, r
 	return dst, h
 }
 
-// up is the walk.
+// up walks from the current registers to the outermost function.
 func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) {
 	w := &u.walk
 	var h How
@@ -181,12 +182,12 @@ func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) 
 			h.Stop = TooDeep
 			return dst, h
 		}
-		// A return address may be behind the end of its function.
+		// A return address may be after the end of its function.
 		at := w.pc - called
 		region, ok := u.opt.Maps.Find(pid, at, when)
 		if !ok {
 			if len(dst) > 1 && h.Tables+h.Pointer > 0 {
-				dst = dst[:len(dst)-1] // no code: not an address of this stack
+				dst = dst[:len(dst)-1] // not in code, so not a return address
 			}
 			h.Stop = NoCode
 			return dst, h
@@ -206,7 +207,7 @@ func (u *Unwinder) up(dst []uint64, pid int32, when event.Time) ([]uint64, How) 
 			case in(m.switches, addr):
 				h.Stop = OtherStack
 				return dst, h
-			case in(m.signal, addr+called): // nobody called it: its first instruction
+			case in(m.signal, addr+called): // its first instruction: it was not called
 				step, byTable = w.bySignal(), true
 			default:
 				t, r := m.rules(addr)
@@ -256,7 +257,7 @@ func (u *Unwinder) module(f *dso.File, when event.Time) *module {
 		return m
 	}
 	if _, err := f.Image(); err != nil && !f.Opened() {
-		return &u.absent // it may turn up with another process
+		return &u.absent // another process may map it again
 	}
 	m := loadModule(u.opt.Maps.Files(), f)
 	u.modules.Hold(f, m, m.bytes, when)

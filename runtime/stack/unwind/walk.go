@@ -5,15 +5,15 @@ import (
 	"math/bits"
 )
 
-// This file is one step: from the registers of a function to those of its
-// caller.
+// This file implements one step of a walk: from the registers of a function to
+// the registers of its caller.
 
-// A step is the outcome of the attempt to reach the caller.
+// A step is the outcome of one step.
 type step uint8
 
 const (
-	stepOn     step = iota // the caller, at the address that it is returned to
-	stepSignal             // the code that a signal interrupted
+	stepOn     step = iota // reached the caller, at its return address
+	stepSignal             // reached code that a signal interrupted
 	stepEnd
 	stepShort
 	stepAway // the callers are on another stack
@@ -21,15 +21,15 @@ const (
 	stepBad
 )
 
-// An arch is the role of a machine's registers, by DWARF numbers.
+// An arch has the roles of an architecture's registers, by DWARF numbers.
 type arch struct {
 	machine elf.Machine
 	sp, fp  uint8
-	lr      uint8    // where calls leave the return address; 0 is the stack
-	order   [64]int8 // DWARF number by bit of the kernel's mask, -1 for none
-	pcBit   uint     // of the mask
-	pc      uint8    // number under which rules may read the pc, 0 for none
-	codeEnd uint64   // bits of an address that count; others may be a signature
+	lr      uint8    // register in which calls leave the return address; 0: on the stack
+	order   [64]int8 // DWARF numbers by bit of the kernel's mask, -1 for none
+	pcBit   uint     // bit of the pc in the mask
+	pc      uint8    // DWARF number by which rules may read the pc, 0 for none
+	codeEnd uint64   // bits that belong to an address; others may be a signature
 }
 
 // The kernel's enum perf_event_x86_regs: ax bx cx dx si di bp sp ip flags cs
@@ -55,36 +55,37 @@ func archOf(m elf.Machine) *arch {
 	return nil
 }
 
-// Mask is the sample_regs_user that unwinding needs; 0 for a machine that is
-// not known. EM_NONE is the machine that runs this.
+// Mask is the sample_regs_user that unwinding needs; 0 for an unsupported
+// machine. EM_NONE stands for the machine of this process.
 func Mask(m elf.Machine) uint64 {
 	if m == elf.EM_NONE {
 		m = ownMachine()
 	}
 	switch m {
 	case elf.EM_X86_64:
-		return 0xff01ff // all but flags and segments
+		return 0xff01ff // all except flags and segments
 	case elf.EM_AARCH64:
 		return 1<<33 - 1
 	}
 	return 0
 }
 
-// walk is the state of an unwind: the registers, the copy of the stack, and what was lost.
+// walk is the state of a walk: the registers, the copy of the stack, and flags about lost
+// data.
 type walk struct {
 	arch  *arch
 	regs  [numRegs]uint64
 	pc    uint64
 	stack []byte
 	base  uint64 // address of stack[0]
-	short bool   // something above the copy was wanted
+	short bool   // memory above the copy was needed
 	away  bool   // a handler ran on a stack of its own, and has been left
-	// spLost says that the stack pointer is only known to be no lower: on
-	// arm64 a frame pointer does not tell it.
+	// spLost says that the stack pointer is only a lower bound: on arm64 it
+	// does not follow from the frame pointer.
 	spLost bool
 }
 
-// begin takes the registers of a sample.
+// begin sets the registers from a sample.
 func (w *walk) begin(a *arch, mask uint64, regs []uint64, stack []byte) bool {
 	if len(regs) != bits.OnesCount64(mask) || mask>>a.pcBit&1 == 0 || mask>>a.spBit()&1 == 0 {
 		return false
@@ -105,7 +106,7 @@ func (w *walk) begin(a *arch, mask uint64, regs []uint64, stack []byte) bool {
 	return w.pc != 0
 }
 
-// spBit is the bit of the stack pointer in the kernel's mask.
+// spBit returns the bit of the stack pointer in the kernel's mask.
 func (a *arch) spBit() uint {
 	if a.machine == elf.EM_AARCH64 {
 		return 31
@@ -123,7 +124,7 @@ func (w *walk) word(addr uint64) (uint64, bool) {
 	return le.Uint64(w.stack[off:]), true
 }
 
-// lost is the step after memory could not be read.
+// lost is the outcome if memory could not be read.
 func (w *walk) lost() step {
 	if w.away {
 		return stepAway
@@ -134,8 +135,8 @@ func (w *walk) lost() step {
 	return stepBad
 }
 
-// byRules goes to the caller by call frame information. inner says that the
-// code was interrupted here, rather than returned to.
+// byRules steps to the caller by call frame information. inner says that the
+// code was interrupted here, so that the pc is not a return address.
 func (w *walk) byRules(t *ruleTable, r *ruleSet, inner bool) step {
 	a := w.arch
 	if a.pc != 0 {
@@ -153,7 +154,7 @@ func (w *walk) byRules(t *ruleTable, r *ruleSet, inner bool) step {
 		if !ok {
 			return w.byPointer(w.pc)
 		}
-		cfa = w.regs[a.fp] - uint64(int64(off)) // the frame pointer is where the last one is saved
+		cfa = w.regs[a.fp] - uint64(int64(off)) // where the previous one is saved
 	} else {
 		cfa = w.regs[r.cfaReg] + uint64(int64(r.cfaOff))
 	}
@@ -187,8 +188,8 @@ func (w *walk) byRules(t *ruleTable, r *ruleSet, inner bool) step {
 			if rule.reg == r.ra || rule.reg == a.sp {
 				return w.lost()
 			}
-			// Below the stack pointer, in the middle of an epilogue: it
-			// was popped, and is in its register again.
+			// The place is below the stack pointer, in the middle of an
+			// epilogue: the register was already restored.
 			continue
 		}
 		next[rule.reg] = v
@@ -199,7 +200,7 @@ func (w *walk) byRules(t *ruleTable, r *ruleSet, inner bool) step {
 	}
 	signal := r.flags&signalHere != 0
 	if up := next[a.sp] > w.regs[a.sp]; !up && !signal {
-		// A leaf of arm64 has no frame of its own.
+		// A leaf function of arm64 has no frame.
 		if a.lr == 0 || !inner || next[a.sp] != w.regs[a.sp] {
 			return stepBad
 		}
@@ -216,9 +217,9 @@ func (w *walk) byRules(t *ruleTable, r *ruleSet, inner bool) step {
 	return stepOn
 }
 
-// byPointer goes to the caller by frame pointer, which Go and JIT
-// compilers keep, and some programs that have no tables. Anything but a
-// pair of addresses higher up the stack is no frame.
+// byPointer steps to the caller by the frame pointer, which Go and JIT
+// compilers keep, and some programs without tables. It must point to a pair of
+// addresses higher up the stack, else it is not a frame.
 func (w *walk) byPointer(pc uint64) step {
 	a := w.arch
 	fp := w.regs[a.fp]
@@ -247,14 +248,14 @@ func (w *walk) byPointer(pc uint64) step {
 	}
 	w.regs[a.fp], w.regs[a.sp], w.pc = before, fp+16, ret
 	if a.lr != 0 {
-		// The pair is anywhere in its frame, often at the bottom.
+		// The pair can be anywhere in its frame, and is often at the bottom.
 		w.regs[a.sp], w.spLost = fp, true
 	}
 	return stepOn
 }
 
-// byStub leaves a stub of the procedure linkage table, which has no frame.
-// Linkers describe those of amd64, but not all, and none of arm64.
+// byStub steps out of a stub of the procedure linkage table, which has no
+// frame. On amd64 linkers describe most stubs in the tables, on arm64 none.
 func (w *walk) byStub() step {
 	a := w.arch
 	if a.lr != 0 {
@@ -270,9 +271,9 @@ func (w *walk) byStub() step {
 	return stepOn
 }
 
-// Places in the frames that the kernel makes for signal handlers, from the
-// stack pointer at the handler's return: struct rt_sigframe of
-// arch/x86/include/asm/sigframe.h behind pretcode, and of
+// Offsets in the frames that the kernel makes for signal handlers, relative to
+// the stack pointer at the handler's return: struct rt_sigframe of
+// arch/x86/include/asm/sigframe.h after pretcode, and of
 // arch/arm64/kernel/signal.c.
 const (
 	amd64Context = 40      // uc.uc_mcontext: r8 to r15, di si bp bx dx ax cx sp ip
@@ -281,15 +282,16 @@ const (
 
 var amd64Saved = [...]uint8{8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7}
 
-// leave notes whether the stack pointer of interrupted code is on another
-// stack than the handler's. The kernel puts the frame of a handler close
-// to it.
+// leave records whether the interrupted code was on another stack than the
+// handler. On the same stack, the kernel puts the handler's frame close to the
+// interrupted stack pointer.
 func (w *walk) leave(sp uint64) {
 	const close = 64 << 10
 	w.away = w.away || sp < w.base || sp-w.base > uint64(len(w.stack))+close
 }
 
-// bySignal goes from a handler's return address to the code that the signal interrupted.
+// bySignal steps from a handler's return address to the code that the signal
+// interrupted.
 func (w *walk) bySignal() step {
 	sp := w.regs[w.arch.sp]
 	next := w.regs

@@ -1,12 +1,12 @@
-// Package infile reads files that the user names and that may be anything: a
-// file, a pipe that nobody writes to yet, a device without an end. Session,
-// eventtext and the REPL call it for files that they read whole.
+// Package infile reads files that the user names. Such a path may be a file, a
+// pipe without a writer, or a device without an end. Session, eventtext and the
+// REPL read whole files with it.
 //
-// A pipe is waited for as long as the run is, and no longer: open(2) would wait
-// for ever, and hold a thread that no signal of ours reaches. The size has a
-// bound. outfile is the same for writing.
+// The package waits for the writer of a pipe until the run ends. open(2) would
+// wait for ever, and block a thread that our signals do not reach. The size is
+// bounded. Package outfile is the counterpart for writing.
 //
-// The package looks at no bytes, and keeps none.
+// The package does not interpret the content.
 package infile
 
 import (
@@ -22,7 +22,7 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A File is one that is read from begin to end.
+// A File is a file that is read once, from begin to end.
 type File struct {
 	f       *os.File
 	regular bool
@@ -30,15 +30,15 @@ type File struct {
 	read    int64
 }
 
-// A tooLarge is the error of a file that has more than may be read of it.
+// A tooLarge is the error of a file that has more than Most bytes.
 type tooLarge struct{ Most int64 }
 
 func (e *tooLarge) Error() string {
 	return fmt.Sprintf("too large: it has more than %s", unit.Size(e.Most))
 }
 
-// Open opens the file at path, of which at most most bytes are read. A pipe that
-// nobody writes to yet is opened at once. The caller closes the File.
+// Open opens the file at path, of which at most most bytes are read. It does not
+// wait for the writer of a pipe. The caller closes the File.
 func Open(path string, most int64) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -55,15 +55,15 @@ func Open(path string, most int64) (*File, error) {
 	return &File{f: f, regular: st.Mode().IsRegular(), most: most}, nil
 }
 
-// Regular reports that the file is there to be read again.
+// Regular reports that it is a regular file, which can be read again.
 func (f *File) Regular() bool { return f.regular }
 
 // Close closes the file.
 func (f *File) Close() error { return f.f.Close() }
 
-// CopyTo writes the rest of the file to w, as it comes, until its end or that of
-// ctx. All bytes that were read are written even if an error is returned, so that
-// a later call goes on behind them.
+// CopyTo writes the rest of the file to w as it is read, until the file or ctx
+// ends. All bytes that were read are written even if it returns an error, so that
+// a later call continues after them.
 func (f *File) CopyTo(ctx context.Context, w io.Writer) error {
 	const piece = 64 << 10
 	buf := make([]byte, piece)
@@ -89,11 +89,12 @@ func (f *File) CopyTo(ctx context.Context, w io.Writer) error {
 	}
 }
 
-// look is how often it is looked whether the run goes on.
+// look is the period in which wait checks its context.
 const look = 100 * time.Millisecond
 
-// wait waits until there is something to read, or the end. poll(2) knows a pipe
-// without a writer from one whose writer has ended; read(2) does not.
+// wait waits until something can be read, the file has ended, or ctx is done.
+// poll(2) distinguishes a pipe that had no writer yet from one whose writer has
+// ended; read(2) does not.
 func (f *File) wait(ctx context.Context) error {
 	for {
 		if ctx.Err() != nil {

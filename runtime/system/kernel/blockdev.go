@@ -12,12 +12,12 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A BlockDevice is a disk or a partition, as block tracepoints see it: their
-// requests are of the disk, a partition is a range of its sectors.
+// A BlockDevice is a disk or a partition. Requests in block tracepoints have
+// the number of the disk; a partition is a range of its sectors.
 type BlockDevice struct {
 	Name  string // "vda1"
 	Disk  string // "vda"
-	Dev   uint64 // of the disk, as in tracepoints: major<<20 | minor
+	Dev   uint64 // number of the disk as in tracepoints: major<<20 | minor
 	Start uint64 // first sector, of 512 bytes
 	Size  uint64 // number of sectors
 	Part  bool
@@ -64,7 +64,8 @@ func ReadBlockDevice(r Roots, name string) (BlockDevice, error) {
 	return d, nil
 }
 
-// BlockDevices are all block devices, by name. One that goes away meanwhile is left out.
+// BlockDevices lists all block devices by name. A device that is removed meanwhile is
+// left out.
 func BlockDevices(r Roots) ([]BlockDevice, error) {
 	entries, err := os.ReadDir(r.SysPath("class", "block"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,8 +105,8 @@ func noDevice(name, class string, cause error) error {
 	return e.WithHint("list them: lsblk")
 }
 
-// DiskName is the name of the block device with a number as events have it, 12 bits of major
-// and 20 of minor; "" if there is none.
+// DiskName is the name of the block device with a number from an event, which is major<<20 |
+// minor; "" if there is none.
 func DiskName(dev uint32) string {
 	to, err := os.Readlink(fmt.Sprintf("/sys/dev/block/%d:%d", dev>>20, dev&(1<<20-1)))
 	if err != nil {

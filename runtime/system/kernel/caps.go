@@ -28,7 +28,7 @@ var capNames = map[Cap]string{
 	CapSyslog: "cap_syslog", CapPerfmon: "cap_perfmon", CapBPF: "cap_bpf",
 }
 
-// String is the name as setcap wants it.
+// String is the name in the form of setcap.
 func (c Cap) String() string {
 	if name, ok := capNames[c]; ok {
 		return name
@@ -43,14 +43,14 @@ type Caps uint64
 func (s Caps) Has(c Cap) bool { return c < 64 && s>>c&1 == 1 }
 
 // CanTrace reports whether the set suffices for perf_event_open on every
-// process, whatever perf_event_paranoid says.
+// process at any level of perf_event_paranoid.
 func (s Caps) CanTrace() bool { return s.Has(CapPerfmon) || s.Has(CapSysAdmin) }
 
 // CanBPF reports whether the set suffices to load tracing programs.
 func (s Caps) CanBPF() bool { return s.Has(CapSysAdmin) || s.Has(CapBPF) && s.Has(CapPerfmon) }
 
-// ReadCaps reads the capabilities that this process can use: the permitted ones,
-// since package privilege keeps some of them from being effective all the time.
+// ReadCaps reads the permitted capabilities of this process. Some of them are
+// not always effective: see package privilege.
 func ReadCaps(r Roots) (Caps, error) {
 	status, err := readLine(r.ProcPath("self/status"))
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// ReadCores lists the CPUs of each core, sorted: more than one where the core
-// runs several threads at a time (SMT). Kernels that do not say have cores of
-// one CPU each.
+// ReadCores lists the CPUs of each core, sorted. A core has several CPUs if it
+// runs several threads at a time (SMT). If the kernel does not say, each core
+// has one CPU.
 func ReadCores(r Roots) ([][]int, error) {
 	cpus, err := ReadCPUs(r)
 	if err != nil {

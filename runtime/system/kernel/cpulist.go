@@ -91,8 +91,8 @@ func FormatCPUList(cpus []int) string {
 	return b.String()
 }
 
-// CPUs are the machine's CPUs: those that run now, those that are plugged in,
-// and those that the kernel has room for. Each is sorted.
+// CPUs lists the machine's CPUs: the running ones, the ones plugged in, and the
+// ones that the kernel has room for. Each list is sorted.
 type CPUs struct {
 	Online, Present, Possible []int
 }
@@ -115,14 +115,14 @@ func ReadCPUs(r Roots) (CPUs, error) {
 	return c, nil
 }
 
-// OnlineCPUs are the running machine's online CPUs.
+// OnlineCPUs lists the online CPUs of the running machine.
 func OnlineCPUs() ([]int, error) {
 	c, err := ReadCPUs(Roots{})
 	return c.Online, err
 }
 
-// OnACPU opens an event that stands for all CPUs: on the first, or on another one where that is
-// offline.
+// OnACPU opens an event that counts for all CPUs on one CPU: the first one, or another one if
+// that is offline.
 func OnACPU(open func(cpu int) (fd int, err error)) (fd int, err error) {
 	if fd, err = open(0); !errors.Is(err, syscall.ENODEV) {
 		return fd, err
@@ -136,14 +136,14 @@ func OnACPU(open func(cpu int) (fd int, err error)) (fd int, err error) {
 	return fd, err
 }
 
-// OnlineSince maps each online CPU to a number that is another one each time
-// that the CPU comes online; nothing else is to be read from it. The kernel makes
-// the CPU's directory of its topology anew then, whose inode numbers do not
-// repeat (topology_add_dev in drivers/base/topology.c). Where there is no such
-// directory, a CPU that went and came back between two calls looks the same.
+// OnlineSince maps each online CPU to a number that changes each time the CPU
+// comes online; it has no other meaning. It is the inode number of the CPU's
+// topology directory, which the kernel makes anew each time (topology_add_dev in
+// drivers/base/topology.c). Without that directory, a CPU that went offline and
+// came back between two calls is not noticed.
 //
-// A CPU counts only if it is online after its number was read: its directory is
-// made a while before it runs, and events that are opened on it meanwhile never
+// A CPU is listed only if it is online after its number was read: the directory
+// exists for a while before the CPU runs, and events opened in that time never
 // start.
 func OnlineSince(r Roots) (map[int]uint64, error) {
 	before, err := onlineCPUs(r)
@@ -184,8 +184,8 @@ func inode(path string) uint64 {
 	return st.Ino
 }
 
-// Check returns an error that names the CPUs of the list which are not online.
-// Leaving them out silently would show half of the wanted CPUs.
+// Check returns an error that names the CPUs of the list that are not online.
+// Without it, a part of the wanted CPUs would be missing silently.
 func (c CPUs) Check(cpus []int) error {
 	var absent, offline []int
 	for _, cpu := range cpus {

@@ -14,7 +14,7 @@ type CPUModel struct {
 }
 
 // ReadCPUModel reads the model of the first CPU from /proc/cpuinfo; members
-// that it does not tell stay empty.
+// that are not listed there stay empty.
 func ReadCPUModel(r Roots) CPUModel {
 	text, err := os.ReadFile(r.ProcPath("cpuinfo"))
 	if err != nil {
@@ -29,7 +29,7 @@ func parseCPUModel(text string) (m CPUModel) {
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		switch {
 		case !ok && strings.TrimSpace(line) == "":
-			return m // behind the first CPU
+			return m // end of the first CPU
 		case key == "vendor_id":
 			m.Vendor = value
 		case key == "cpu family":

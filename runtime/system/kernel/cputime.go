@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// CPUTime is the time that this process had CPUs so far, in user space and in the kernel; 0 if that cannot be
-// read.
+// CPUTime is the CPU time of this process so far, in user space and in the kernel; 0 if it cannot
+// be read.
 func CPUTime() time.Duration {
 	var ru syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {

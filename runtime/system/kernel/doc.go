@@ -2,10 +2,9 @@
 // version, CPUs, limits, privileges and features, and Doctor, which lists
 // missing features with the commands that fix them.
 //
-// runtime/source/perf asks it for CPU lists, plan and session for features,
-// cmd/ppscript for `doctor`. It reads files and makes a few probing system
-// calls when asked, keeps nothing between calls, and knows neither events nor
-// scripts.
+// runtime/source/perf uses it for CPU lists, plan and session for features,
+// cmd/ppscript for `doctor`. It reads files and makes a few system calls as
+// tests, keeps nothing between calls, and does not depend on events or scripts.
 //
 // Every reader takes Roots, so that a test can give it a directory of
 // fixtures; the zero Roots is the running machine.

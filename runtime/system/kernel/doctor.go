@@ -18,7 +18,7 @@ const (
 	Unknown Status = iota
 	OK
 	Warn // works in part, or something useful is missing
-	Fail // a whole kind of event cannot be used
+	Fail // no event of some kind can be used
 )
 
 func (s Status) String() string { return [...]string{"unknown", "ok", "warn", "fail"}[s] }
@@ -34,18 +34,19 @@ type Check struct {
 // DoctorOptions adapt Doctor. The zero value examines the running machine.
 type DoctorOptions struct {
 	Roots Roots
-	// Tracefs returns where tracefs is mounted. That is runtime/source/tracefs's
-	// knowledge, which is above this package; if nil, mountinfo decides.
+	// Tracefs returns the mount point of tracefs. It is a function because
+	// runtime/source/tracefs, which finds the mount point, imports this package;
+	// if nil, mountinfo decides.
 	Tracefs func() (string, error)
-	// Program is the file that a setcap command names; this executable if empty.
+	// Program is the file to name in setcap commands; this executable if empty.
 	Program string
 }
 
-// Doctor tries out each feature that tracing needs and says whether it
-// works, what it lacks, and which command fixes it. It really opens events
-// and makes them happen, maps a ring and loads BPF programs, all of them
-// released again, and works as an ordinary user. It takes some tenths of a
-// second; after ctx is done the checks that are left are Unknown.
+// Doctor tries each feature that tracing needs and reports whether it works,
+// what is missing, and which command fixes it. It opens events and makes them
+// happen, maps a ring and loads BPF programs, and releases all of them. It also
+// works as an ordinary user. It takes some tenths of a second; when ctx is
+// done, the remaining checks are Unknown.
 func Doctor(ctx context.Context, o DoctorOptions) []Check {
 	if o.Program == "" {
 		o.Program = "ppscript"
@@ -111,7 +112,7 @@ func Doctor(ctx context.Context, o DoctorOptions) []Check {
 	return checks
 }
 
-// doctor is one run: the facts, and the state that its checks share.
+// doctor is the state of one run of Doctor, which its checks share.
 type doctor struct {
 	Facts
 	opts DoctorOptions
@@ -132,8 +133,8 @@ func (d *doctor) command(cmd string) string {
 	return "sudo " + cmd
 }
 
-// grant is the instruction that gives caps to the program, beside the capabilities that it
-// has: setcap replaces them all.
+// grant is the instruction that gives caps to the program. It includes the capabilities
+// that the program already has, since setcap replaces all.
 func (d *doctor) grant(caps string) string {
 	if d.root {
 		return "give the container or service " + caps

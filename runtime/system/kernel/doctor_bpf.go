@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file loads the smallest program of each type that ppscript attaches;
-// one of them is attached, and runs. The kernel's answer is better than its configuration: a
+// This file loads the smallest program of each type that ppscript attaches; one of them is
+// attached, and runs. Trying is better than reading the kernel's configuration: a
 // locked-down kernel has the feature and refuses it.
 
 // A bpfDoctor examines programs of the kernel.
@@ -41,8 +41,8 @@ func (d bpfDoctor) fentry() Check {
 	})
 }
 
-// load loads a program that returns 0. missing is the status when the kernel
-// does not have the type, since when says from which version on it could.
+// load loads a program that returns 0. missing is the status if the kernel does
+// not have the type; since names the first version that has it.
 func (d bpfDoctor) load(missing Status, since string, spec *ebpf.ProgramSpec) Check {
 	if spec.AttachTo != "" && !d.BTF {
 		return warn("needs BTF", "use a kernel with CONFIG_DEBUG_INFO_BTF")

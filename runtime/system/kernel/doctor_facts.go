@@ -12,8 +12,8 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file has the checks that read; those that try are in doctor_perf.go and
-// doctor_bpf.go.
+// This file has the checks that only read files. The checks that try something
+// are in the other doctor_*.go.
 
 func (d *doctor) kernel() Check {
 	switch v := d.Version; {
@@ -35,7 +35,7 @@ func (d *doctor) machine() Check {
 		return unsure(where+"; the clocksource cannot be read", "")
 	}
 	detail := where + "; clocksource " + d.Clock
-	// Reading one of these takes about a microsecond, which every event pays.
+	// Reading one of these clocks takes about a microsecond, at each event.
 	if d.Clock == "hpet" || d.Clock == "acpi_pm" || d.Clock == "jiffies" {
 		return warn(detail+" is slow to read, so every event costs more",
 			"boot with tsc=reliable if the machine's TSC is sound")
@@ -54,7 +54,7 @@ func (d *doctor) cpus() Check {
 	return ok(detail)
 }
 
-// relevantCaps in the order of their use here.
+// relevantCaps are the capabilities to list, in the order of their use here.
 var relevantCaps = []Cap{
 	CapSysAdmin, CapPerfmon, CapBPF, CapSysPtrace, CapSyslog, CapDACReadSearch, CapIPCLock, CapSysResource,
 }
@@ -81,7 +81,7 @@ func (d *doctor) capabilities() Check {
 	return warn(detail, d.grant(want))
 }
 
-// haves are the names of the capabilities that matter and are there.
+// haves are the names of the relevant capabilities that the process has.
 func (d *doctor) haves() []string {
 	var have []string
 	for _, c := range relevantCaps {
@@ -136,7 +136,7 @@ func (d *doctor) lockdown() Check {
 		"boot with lockdown=none, or switch off Secure Boot")
 }
 
-// mountedTracefs is the answer of mountinfo.
+// mountedTracefs is the mount point of tracefs in mountinfo.
 func (d *doctor) mountedTracefs() (string, error) {
 	if d.Mounts.Tracefs == "" {
 		return "", errors.New("not mounted")
@@ -160,8 +160,7 @@ func (d *doctor) tracefs() Check {
 	return ok(dir)
 }
 
-// tracefsFix is the command that makes a tracefs usable: one that is not
-// mounted, or that may not be read.
+// tracefsFix is the command that mounts tracefs or makes it readable.
 func (d *doctor) tracefsFix(err error) string {
 	if errors.Is(err, fs.ErrPermission) {
 		return privilege.Advice("cap_perfmon,cap_dac_read_search", d.opts.Program)
@@ -197,8 +196,8 @@ func (d *doctor) uprobes() Check {
 	if _, ok := FindPMU(d.PMUs, "uprobe"); !ok {
 		return warn("this kernel has none", "use a kernel with CONFIG_UPROBE_EVENTS")
 	}
-	// perf_uprobe_event_init asks for it where perf_kprobe_event_init is content
-	// with CAP_PERFMON.
+	// perf_uprobe_event_init requires it, while perf_kprobe_event_init accepts
+	// CAP_PERFMON.
 	return d.fires("uprobe", CapSysAdmin, d.try.uprobe)
 }
 
@@ -218,7 +217,7 @@ func (d *doctor) sampleRate() Check {
 	return ok(detail)
 }
 
-// filesPerCPU is how many events a big session opens on each CPU.
+// filesPerCPU is the number of events that a large session opens on each CPU.
 const filesPerCPU = 64
 
 func (d *doctor) openFiles() Check {

@@ -10,11 +10,11 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file tries perf_event_open for the doctor: first as a session would,
-// for every process on one CPU, then for this thread's user space only, which
-// tells "not allowed" from "not there".
+// This file tries perf_event_open for the doctor: first like a session, for
+// every process on one CPU, then for this thread's user space only, which
+// distinguishes "not allowed" from "not there".
 
-const attrSize = unix.PERF_ATTR_SIZE_VER5 // old enough for every kernel that Go runs on
+const attrSize = unix.PERF_ATTR_SIZE_VER5 // every kernel that Go runs on has this size
 
 // openEvent opens an event that never starts counting.
 func openEvent(attr unix.PerfEventAttr, pid, cpu int) (fd int, err error) {
@@ -34,8 +34,7 @@ func tryEvent(attr unix.PerfEventAttr, pid, cpu int) error {
 
 func denied(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
 
-// absent reports whether err means that the kernel has no such event, and no
-// other reason may have got in between.
+// absent reports whether err can only mean that the kernel has no such event.
 func absent(err error) bool {
 	for _, e := range []error{unix.ENOENT, unix.EOPNOTSUPP, unix.ENODEV, unix.ENOSYS, unix.ENXIO} {
 		if errors.Is(err, e) {
@@ -111,8 +110,8 @@ func (d *doctor) tracepoint() Check {
 		"use a kernel with CONFIG_HAVE_SYSCALL_TRACEPOINTS")
 }
 
-// ringPages is the data part of the ring that is tried: the size that most
-// sessions start with.
+// ringPages is the size of the data of the ring that is tried, as in most
+// sessions.
 const ringPages = 128
 
 func (d *doctor) rings() Check {

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// This file has the checks that make hits and count those that come, see
-// try.go.
+// This file has the checks that make events happen and count the hits that are
+// delivered, see try.go.
 
-// trials are the tries of a doctor; nil ones are left out, as tests do.
+// trials are the functions for the tries of a doctor. Nil ones are left out;
+// tests do so.
 type trials struct {
 	breakpoint, uprobe, kprobe, tracepoint, switches, sampling, samplingCPUs, cycles, clock, cgroup,
 	program func() Trial
@@ -55,8 +56,8 @@ func (d *doctor) trials() trials {
 	}
 }
 
-// delivers adds to the check of an event that opens whether its samples also come. If
-// they do not, silent says why that matters and fix how to mend it.
+// delivers adds to the check of an event that opens whether its samples are
+// delivered. If not, silent says why that matters and fix how to fix it.
 func delivers(opens Check, try func() Trial, silent, fix string) Check {
 	if opens.Status != OK || try == nil {
 		return opens
@@ -70,8 +71,8 @@ func delivers(opens Check, try func() Trial, silent, fix string) Check {
 	return opens
 }
 
-// Silence explains breakpoints that open and never fire, and names what to use
-// instead.
+// Texts for breakpoints that open and never fire: the reason, and the
+// alternatives.
 const (
 	SilentBreakpoints    = "open, but do not fire here: the hypervisor hides the debug registers"
 	SilentBreakpointsFix = "use uprobe or kprobe for code; for memory, run on the host or on a machine whose hypervisor has debug registers"
@@ -96,8 +97,8 @@ func (d *doctor) breakpoints() Check {
 	}
 }
 
-// fires is the check of probes whose PMU is there. Their cost differs between
-// machines more than anything else that is tried.
+// fires is the check of probes whose PMU exists. It also shows the cost of a
+// hit, which differs much between machines.
 func (d *doctor) fires(name string, wants Cap, try func() Trial) Check {
 	there := "there is a " + name + " PMU"
 	if try == nil {
@@ -135,7 +136,7 @@ func (d *doctor) eventClock() Check {
 	}
 }
 
-// sampling tells whether timers sample, of a thread and of each CPU.
+// sampling checks whether timers sample a thread and each CPU.
 func (d *doctor) sampling() Check {
 	if d.try.sampling == nil {
 		return unsure("not tried", "")
@@ -162,7 +163,7 @@ func (d *doctor) sampling() Check {
 	return ok(fmt.Sprintf("of a busy thread %d of %d samples came", thread.Delivered, thread.Hits))
 }
 
-// counters tells, event by event, whether counters advance while the thing that they count happens.
+// counters checks, event by event, whether a counter advances while its event happens.
 func (d *doctor) counters() Check {
 	if d.try.counters == nil {
 		return unsure("not tried", "")
@@ -174,7 +175,7 @@ func (d *doctor) counters() Check {
 		case t.Silent():
 			still = append(still, fmt.Sprintf("%s (%d where %d was made)", t.Where, t.Delivered, t.Hits))
 		case absent(t.Err):
-			// The check of hardware events tells of those that do not open.
+			// The check of hardware events reports events that do not open.
 		case t.Err != nil:
 			failed = fmt.Errorf("%s: %w", t.Where, t.Err)
 		default:
@@ -193,7 +194,8 @@ func (d *doctor) counters() Check {
 	return ok("advance: " + strings.Join(advance, ", "))
 }
 
-// switches tells whether switches are told, those from the idle task above all.
+// switches checks whether context switches are delivered, above all switches
+// from the idle task.
 func (d *doctor) switches() Check {
 	if d.try.switches == nil {
 		return unsure("not tried", "")
@@ -216,7 +218,7 @@ func (d *doctor) switches() Check {
 	}
 }
 
-// idle tells, CPU by CPU, whether events of the idle task are told.
+// idle checks, CPU by CPU, whether events of the idle task are delivered.
 func (d *doctor) idle() Check {
 	if d.try.idle == nil {
 		return unsure("not tried", "")

@@ -2,11 +2,13 @@ package kernel
 
 import "golang.org/x/sys/unix"
 
-// ENOTSUPP should not leave the kernel, but does; programs have no name for it.
+// ENOTSUPP should not leave the kernel, but does. C libraries have no name for
+// it.
 const ENOTSUPP = unix.Errno(524)
 
-// internal are errors that programs never see: a call that a signal interrupts
-// returns them, and is made again or fails with EINTR (include/linux/errno.h).
+// internal are errors that programs never see: a system call that is
+// interrupted by a signal returns them within the kernel, and is then repeated
+// or fails with EINTR (include/linux/errno.h).
 var internal = map[unix.Errno]string{
 	512:      "ERESTARTSYS",
 	513:      "ERESTARTNOINTR",
@@ -20,8 +22,8 @@ var internal = map[unix.Errno]string{
 	529:      "EIOCBQUEUED",
 }
 
-// ErrnoName names an error number as the kernel does, also a negative one as
-// system calls return it; "" if it has no name.
+// ErrnoName is the kernel's name of an error number, which may be negated as in
+// results of system calls; "" if it has none.
 func ErrnoName(n int64) string {
 	if n < 0 {
 		n = -n
@@ -31,7 +33,7 @@ func ErrnoName(n int64) string {
 	}
 	no := unix.Errno(n)
 	if no == unix.EOPNOTSUPP {
-		return "EOPNOTSUPP" // for C's ENOTSUP the same number
+		return "EOPNOTSUPP" // ENOTSUP of C is the same number
 	}
 	if name, ok := internal[no]; ok {
 		return name

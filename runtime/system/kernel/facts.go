@@ -5,7 +5,8 @@ import (
 	"os"
 )
 
-// Facts are read from the kernel's files, together at one time.
+// Facts are the facts about the kernel that are read from files, all at one
+// time.
 type Facts struct {
 	Version    Version
 	CPUs       CPUs
@@ -21,19 +22,19 @@ type Facts struct {
 	Clock      string // the clocksource
 }
 
-// settings are the sysctls that tracing depends on. Debian adds a level 3 to
-// perf_event_paranoid: nothing at all for ordinary users.
+// settings are the sysctls that tracing depends on. Debian adds level 3 to
+// perf_event_paranoid, at which ordinary users can open no events.
 type settings struct {
-	PerfEventParanoid       setting // -1 all, 0, 1, 2 own processes in user space, 3 nothing
-	PerfEventMaxSampleRate  setting // Hz; the kernel lowers it by itself under load
-	PerfEventMlockKB        setting // of rings, for each user and CPU, beside RLIMIT_MEMLOCK
+	PerfEventParanoid       setting // -1 allows all, 2 own processes in user space, 3 nothing
+	PerfEventMaxSampleRate  setting // Hz; the kernel lowers it under load
+	PerfEventMlockKB        setting // rings of each user per CPU, in addition to RLIMIT_MEMLOCK
 	PerfEventMaxStack       setting // frames in a callchain
-	KptrRestrict            setting // readers of addresses: 0 depends on paranoid, 1 CAP_SYSLOG, 2 nobody
-	UnprivilegedBPFDisabled setting // 0 no, 1 yes until reboot, 2 yes
+	KptrRestrict            setting // who sees addresses: 0 depends on paranoid, 1 CAP_SYSLOG, 2 nobody
+	UnprivilegedBPFDisabled setting // 0 no, 1 yes, until reboot, 2 yes, can be changed
 }
 
-// read reads all facts. If some files cannot be read, the other facts are
-// set all the same; err joins the errors.
+// read reads all facts. If some files cannot be read, the other facts are still
+// set; err joins the errors.
 func read(r Roots) (Facts, error) {
 	var errs [6]error
 	f := Facts{
@@ -53,7 +54,7 @@ func read(r Roots) (Facts, error) {
 	return f, errors.Join(errs[:]...)
 }
 
-// readSettings reads the sysctls. Each has its own error.
+// readSettings reads the sysctls; each setting has its own error.
 func readSettings(r Roots) settings {
 	read := func(name string) setting { return readSetting(r.ProcPath("sys/kernel", name)) }
 	return settings{

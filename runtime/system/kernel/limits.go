@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// unlimited is the value of a limit that does not limit.
+// unlimited is the value of a limit that is not set.
 const unlimited = math.MaxUint64
 
 // A limit is one resource limit of this process.
@@ -41,8 +41,8 @@ func readLimits(r Roots) (limits, error) {
 	return l, nil
 }
 
-// RingBytes bounds the memory of perf's rings that this user may map on so many CPUs, together;
-// math.MaxUint64 is no bound (perf_mmap in kernel/events/core.c).
+// RingBytes is the memory of perf's rings that this user may map on a number of CPUs in total;
+// math.MaxUint64 means no bound (perf_mmap in kernel/events/core.c).
 func RingBytes(r Roots, cpus int) uint64 {
 	if caps, err := ReadCaps(r); err == nil && caps.Has(CapIPCLock) || TracingIsOpen(r) {
 		return unlimited

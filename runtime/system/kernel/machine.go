@@ -9,9 +9,9 @@ func clocksource(r Roots) string {
 	return name
 }
 
-// hypervisor names the hypervisor below this kernel: "kvm", "xen", "hyperv",
-// "vmware", "guest" if there is one that does not say, "" on bare metal as far
-// as can be seen. Container managers do not count.
+// hypervisor names the hypervisor of this virtual machine: "kvm", "xen",
+// "hyperv", "vmware", or "guest" if it is unknown. It is "" on bare metal, as
+// far as that can be found out. Container managers do not count.
 func hypervisor(r Roots) string {
 	if name, err := readLine(r.SysPath("hypervisor/type")); err == nil && name != "" {
 		return name
@@ -43,8 +43,8 @@ func hypervisor(r Roots) string {
 }
 
 // lockdown is the kernel's lockdown level: "none", "integrity" or
-// "confidentiality". Empty means that it cannot be read, which says nothing:
-// securityfs need not be mounted.
+// "confidentiality". Empty means that it cannot be read, for example since
+// securityfs is not mounted.
 func lockdown(r Roots) string {
 	text, _ := readLine(r.SysPath("kernel/security/lockdown"))
 	for _, word := range strings.Fields(text) {

@@ -14,8 +14,8 @@ import (
 )
 
 // This file finds the events that sample memory accesses with their address,
-// latency and data source. The PMU's folders events and format tell their names,
-// and which bits of the attr their parameters fill:
+// latency and data source. The PMU's directories events and format in sysfs list
+// their names, and the bits of the attr for their parameters:
 //
 //   - Intel: mem-loads and mem-stores of the PMU cpu, on hybrid CPUs of cpu_core
 //     and cpu_atom. Where the PMU lists mem-loads-aux, that event has to lead
@@ -29,17 +29,19 @@ import (
 type MemoryEvent struct {
 	PMU    PMU
 	Config [3]uint64
-	// Leader is the attr.config of the event that has to lead the group; 0
-	// if none has.
+	// Leader is the attr.config of the event that must lead the group; 0 if
+	// there is none.
 	Leader  uint64
 	Precise uint8 // attr.precise_ip
-	CPUs    []int // where it counts; nil is everywhere
-	// PeriodStep divides the period, if it is not 0: hardware counts in steps.
+	CPUs    []int // CPUs on which it counts; nil means all
+	// PeriodStep must divide the period, unless it is 0: the hardware counts in
+	// such steps.
 	PeriodStep uint64
 }
 
-// MemoryEvents returns the events that sample loads or stores, op is "loads" or
-// "stores", of at least so many cycles (for loads; 0 is the PMU's default).
+// MemoryEvents returns the events that sample memory accesses; op is "loads" or
+// "stores". cycles is the lowest latency of a sampled load; 0 means the PMU's
+// default.
 func MemoryEvents(r Roots, op string, cycles uint64) ([]MemoryEvent, error) {
 	pmus, err := ReadPMUs(r)
 	if err != nil {
@@ -119,15 +121,15 @@ func intelMemory(dir, op string, cycles uint64) (*MemoryEvent, error) {
 	return e, err
 }
 
-// amdMemory is ibs_op, counting operations where it can. Its period counts in
-// steps of 16.
+// amdMemory is the event ibs_op. It counts operations if the CPU can, else
+// cycles. Its period has steps of 16.
 func amdMemory(dir string, cycles uint64) (*MemoryEvent, error) {
 	terms := map[string]uint64{}
 	if hasFormat(dir, "cnt_ctl") {
 		terms["cnt_ctl"] = 1
 	}
 	if cycles >= 128 && hasFormat(dir, "ldlat") {
-		terms["ldlat"] = min(cycles, 2048) // all that it takes
+		terms["ldlat"] = min(cycles, 2048) // the largest value allowed
 	}
 	e := &MemoryEvent{PeriodStep: 16}
 	var err error
@@ -135,7 +137,7 @@ func amdMemory(dir string, cycles uint64) (*MemoryEvent, error) {
 	return e, err
 }
 
-// pmuEvent reads an event's terms: event=0xcd,umask=0x1,ldlat=3.
+// pmuEvent reads the terms of an event, such as event=0xcd,umask=0x1,ldlat=3.
 func pmuEvent(dir, name string) (terms map[string]uint64, ok bool, err error) {
 	text, err := readLine(filepath.Join(dir, "events", name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -163,7 +165,8 @@ func hasFormat(dir, term string) bool {
 	return err == nil
 }
 
-// pack puts terms where the PMU's format says: config1:0-15, config:0-7,32-35.
+// pack puts the values of terms into the bits given by the PMU's format, such
+// as config1:0-15 or config:0-7,32-35.
 func pack(dir string, terms map[string]uint64) (config [3]uint64, err error) {
 	for term, value := range terms {
 		text, err := readLine(filepath.Join(dir, "format", term))
@@ -199,7 +202,7 @@ func pack(dir string, terms map[string]uint64) (config [3]uint64, err error) {
 	return config, nil
 }
 
-// pmuCPUs reads the list of CPUs that a PMU of a hybrid CPU is for.
+// pmuCPUs reads the list of CPUs that a PMU of a hybrid CPU belongs to.
 func pmuCPUs(dir, file string) ([]int, error) {
 	text, err := readLine(filepath.Join(dir, file))
 	if errors.Is(err, fs.ErrNotExist) {

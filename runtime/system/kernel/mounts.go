@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Mounts are the places of the file systems that tracing uses; a string is
-// empty if that one is not mounted.
+// Mounts has the mount points of the file systems that tracing uses; a string
+// is empty if the file system is not mounted.
 type Mounts struct {
 	Tracefs     string
 	BPFFS       string
@@ -15,12 +15,14 @@ type Mounts struct {
 	Cgroup2     string
 	PerfEventV1 string // the v1 hierarchy that has the perf_event controller
 	CPUV1       string // the v1 hierarchy that has the cpu controller
-	// OthersV1 are the other v1 hierarchies, that of systemd first.
+	// OthersV1 are the other v1 hierarchies; the hierarchy of systemd is the
+	// first.
 	OthersV1 []string
 }
 
-// PerfCgroup is the hierarchy whose directories PERF_FLAG_PID_CGROUP takes. A
-// v1 perf_event hierarchy, if there is one, binds the controller away from v2.
+// PerfCgroup is the hierarchy whose directories can be opened with
+// PERF_FLAG_PID_CGROUP: the v1 hierarchy of perf_event if there is one, which
+// removes the controller from v2, else v2.
 func (m Mounts) PerfCgroup() string {
 	if m.PerfEventV1 != "" {
 		return m.PerfEventV1
@@ -45,8 +47,8 @@ func ReadMounts(r Roots) (Mounts, error) {
 		at := unescapeMount(before[4])
 		switch after[0] {
 		case "tracefs":
-			// The second mount below debugfs is made by the kernel on access;
-			// the plain one does not come with a deprecation warning.
+			// The kernel makes a second mount below debugfs on access; using
+			// the other one gives no deprecation warning.
 			if m.Tracefs == "" || strings.Contains(m.Tracefs, "/debug/") {
 				m.Tracefs = at
 			}
@@ -80,6 +82,6 @@ func first(dst *string, value string) {
 	}
 }
 
-// unescapeMount undoes the octal escapes of blanks and backslashes in
+// unescapeMount replaces the octal escapes for blanks and backslashes in
 // mountinfo.
 var unescapeMount = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace

@@ -2,7 +2,8 @@ package kernel
 
 import "strings"
 
-// A Param is a parameter of a system call: its name in the kernel and C type.
+// A Param is a parameter of a system call: its name in the kernel and its C
+// type.
 type Param struct{ Name, Type string }
 
 // SyscallParams are the parameters of a system call of an architecture (a

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// A PMU is a kind of event that perf_event_open knows, from
-// /sys/bus/event_source/devices. Its number is dynamic: uprobe is 7 on one
-// kernel and 9 on another.
+// A PMU is a provider of events for perf_event_open, listed in
+// /sys/bus/event_source/devices. Its number differs between kernels: uprobe is
+// 7 on one kernel and 9 on another.
 type PMU struct {
 	Name string
 	Type uint32 // PerfEventAttr.Type
@@ -29,7 +29,7 @@ func ReadPMUs(r Roots) ([]PMU, error) {
 	for _, e := range entries {
 		text, err := readLine(dir + "/" + e.Name() + "/type")
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // unplugged meanwhile
+			continue // removed meanwhile
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read PMUs: %w", err)
@@ -43,7 +43,7 @@ func ReadPMUs(r Roots) ([]PMU, error) {
 	return pmus, nil
 }
 
-// FindPMU returns the PMU of that name.
+// FindPMU returns the PMU with a name.
 func FindPMU(pmus []PMU, name string) (PMU, bool) {
 	i := slices.IndexFunc(pmus, func(p PMU) bool { return p.Name == name })
 	if i < 0 {

@@ -12,24 +12,25 @@ import (
 	"ppscript/runtime/text/glob"
 )
 
-// This file finds events of PMUs by the names that the kernel has for them in
-// sysfs: counters of the whole package (power/energy-pkg), of memory controllers
+// This file finds events of PMUs by their names in sysfs: counters of the whole
+// package (power/energy-pkg), of memory controllers
 // (uncore_imc_0/cas_count_read), of the time stamp counter (msr/tsc).
 
-// A NamedEvent is an event of a PMU that sysfs names.
+// A NamedEvent is an event of a PMU with a name in sysfs.
 type NamedEvent struct {
 	PMU    PMU
-	Config [3]uint64 // of PerfEventAttr
-	// CPUs are the CPUs that it is opened on, one for each package where it counts
-	// what all CPUs of a package do; nil is all.
+	Config [3]uint64 // config, config1 and config2 of PerfEventAttr
+	// CPUs are the CPUs to open it on; nil means all. An event that counts for all
+	// CPUs of a package is opened on one of them.
 	CPUs []int
-	// Counts is what one count stands for, "2.3e-10 Joules"; "" if sysfs does not say.
+	// Counts is the amount that one count stands for, such as "2.3e-10 Joules"; "" if
+	// sysfs does not say.
 	Counts string
 }
 
-// NamedEvents finds the events that a device and terms stand for. The device may be
-// a pattern, uncore_imc_*; terms are a name, cas_count_read, or what the PMU's
-// formats name, event=0x3c,umask=1, or both.
+// NamedEvents finds the events for a device and terms. The device may be a pattern
+// (uncore_imc_*). The terms are the name of an event (cas_count_read), parameters
+// of the PMU's formats (event=0x3c,umask=1), or both.
 func NamedEvents(r Roots, device, terms string) ([]NamedEvent, error) {
 	subject := device + "/" + terms
 	pmus, err := ReadPMUs(r)
@@ -61,7 +62,7 @@ func NamedEvents(r Roots, device, terms string) ([]NamedEvent, error) {
 	return found, nil
 }
 
-// namedEvent is the event of one PMU.
+// namedEvent finds the event of one PMU.
 func namedEvent(dir, text string) (*NamedEvent, error) {
 	e := &NamedEvent{}
 	terms := map[string]uint64{}
@@ -95,12 +96,13 @@ func namedEvent(dir, text string) (*NamedEvent, error) {
 		return nil, err
 	}
 	if e.CPUs, err = pmuCPUs(dir, "cpumask"); err == nil && e.CPUs == nil {
-		e.CPUs, err = pmuCPUs(dir, "cpus") // of a hybrid CPU
+		e.CPUs, err = pmuCPUs(dir, "cpus") // PMU of a hybrid CPU
 	}
 	return e, err
 }
 
-// unknownTerm says which names a PMU has.
+// unknownTerm is the error for an unknown name; it lists the names that the PMU
+// has.
 func unknownTerm(dir, name string) error {
 	var known []string
 	for _, of := range []string{"events", "format"} {
@@ -119,7 +121,7 @@ func unknownTerm(dir, name string) error {
 		strings.Join(known, " "))
 }
 
-// countsOf is what one count of an event stands for.
+// countsOf reads the amount that one count of an event stands for.
 func countsOf(dir, name string) string {
 	scale, err := readLine(filepath.Join(dir, "events", name+".scale"))
 	if err != nil {
@@ -135,7 +137,8 @@ func countsOf(dir, name string) string {
 	return scale + " " + of
 }
 
-// PMUEvents lists the events of PMUs that have a name in sysfs, as command lines take them: msr/tsc/.
+// PMUEvents lists the events of PMUs that have a name in sysfs, in the form of command lines:
+// msr/tsc/.
 func PMUEvents(r Roots) (names []string) {
 	pmus, err := ReadPMUs(r)
 	if err != nil {

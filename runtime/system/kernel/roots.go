@@ -18,14 +18,14 @@ type Roots struct {
 	Dev  string // "/dev" if empty
 }
 
-// ProcPath is a path below proc: r.ProcPath("sys/kernel/osrelease").
+// ProcPath joins a path below proc: r.ProcPath("sys/kernel/osrelease").
 func (r Roots) ProcPath(elem ...string) string { return under(r.Proc, "/proc", elem) }
 
-// SysPath is a path below sysfs.
+// SysPath joins a path below sysfs.
 func (r Roots) SysPath(elem ...string) string { return under(r.Sys, "/sys", elem) }
 
-// HasSysfs reports that sysfs is mounted: in a container or a chroot it may not be, and nothing that is
-// missing there is missing in the kernel.
+// HasSysfs reports that sysfs is mounted. In a container or a chroot it may not be; then missing
+// files do not mean that the kernel lacks a feature.
 func HasSysfs(r Roots) bool {
 	_, err := os.Stat(r.SysPath("kernel"))
 	return err == nil
@@ -38,8 +38,8 @@ func under(root, std string, elem []string) string {
 	return filepath.Join(append([]string{root}, elem...)...)
 }
 
-// readLine returns a file's content without the white space around it, as the
-// kernel's one-value files need.
+// readLine returns a file's content without the white space around it, for
+// files with one value.
 func readLine(path string) (string, error) {
 	b, err := readPlain(path)
 	if err != nil {
@@ -48,8 +48,8 @@ func readLine(path string) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// readPlain is os.ReadFile without Go's poller, which would watch the file: some of these
-// are read all the time while nothing happens, and each watch wakes a thread of ours.
+// readPlain is os.ReadFile without Go's poller. The poller would watch the file, and each
+// watch wakes a thread; some files are read regularly even when nothing happens.
 func readPlain(path string) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -71,8 +71,8 @@ func readPlain(path string) ([]byte, error) {
 	}
 }
 
-// A setting is a number from a kernel file that may be missing or unreadable
-// for this user; then Err says why and Value means nothing.
+// A setting is a number from a kernel file. If the file is missing or
+// unreadable for this user, Err says why and Value has no meaning.
 type setting struct {
 	Value int64
 	Err   error

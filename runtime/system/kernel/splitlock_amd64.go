@@ -13,15 +13,15 @@ import (
 // cacheLine is the size of a cache line, in bytes, of all amd64 CPUs.
 const cacheLine = 64
 
-// splitWord is a word that lies in two cache lines of buf.
+// splitWord returns a word of buf that crosses the border of two cache lines.
 func splitWord(buf *[3 * cacheLine]byte) *uint32 {
 	at := uintptr(unsafe.Pointer(&buf[0]))
 	next := (at + cacheLine - 1) &^ (cacheLine - 1)
 	return (*uint32)(unsafe.Pointer(&buf[next-at+cacheLine-2]))
 }
 
-// CheckSplitLocks says why this machine must not see a split lock: the kernel
-// may be told to kill the process that makes one.
+// CheckSplitLocks returns an error if this machine must not make split locks:
+// the kernel may be configured to kill a process that makes one.
 func CheckSplitLocks() error {
 	cmdline, _ := os.ReadFile("/proc/cmdline")
 	if strings.Contains(string(cmdline), "split_lock_detect=fatal") {
@@ -32,9 +32,9 @@ func CheckSplitLocks() error {
 	return nil
 }
 
-// SplitLocks makes about a thousand locked additions to a word in two cache
-// lines a second, until stop is closed, and returns how many. Each stops the
-// memory of all CPUs for a microsecond.
+// SplitLocks makes about a thousand locked additions a second to a word in two
+// cache lines, until stop is closed, and returns their number. Each stops
+// memory accesses of all CPUs for a microsecond.
 func SplitLocks(stop <-chan struct{}) uint32 {
 	const pause, burst = 10 * time.Millisecond, 10
 	buf := new([3 * cacheLine]byte)

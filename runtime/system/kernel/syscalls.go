@@ -14,8 +14,8 @@ func SyscallName(arch string, nr int64) string {
 	return t[nr]
 }
 
-// SyscallNumber is the number of a system call; ok is false if there is none
-// of that name.
+// SyscallNumber is the number of the system call with a name; ok is false if
+// there is none.
 func SyscallNumber(arch, name string) (nr int64, ok bool) {
 	if name == "" {
 		return 0, false
@@ -24,7 +24,8 @@ func SyscallNumber(arch, name string) (nr int64, ok bool) {
 	return int64(i), i >= 0
 }
 
-// eventCalls are the system calls whose events have the name of the function that serves them.
+// eventCalls maps names in events to system calls, where an event has the name of the kernel
+// function instead.
 var eventCalls = map[string]string{
 	"newstat":           "stat",
 	"newfstat":          "fstat",
@@ -36,7 +37,8 @@ var eventCalls = map[string]string{
 	"arm64_personality": "personality",
 }
 
-// SyscallOfEvent is the system call of the events syscalls:sys_enter_NAME and syscalls:sys_exit_NAME.
+// SyscallOfEvent returns the system call of the events syscalls:sys_enter_NAME and
+// syscalls:sys_exit_NAME.
 func SyscallOfEvent(name string) string {
 	if call, ok := eventCalls[name]; ok {
 		return call

@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Sysctl reads a setting, kernel.watchdog say, from /proc/sys.
+// Sysctl reads a setting, such as kernel.watchdog, from /proc/sys.
 func Sysctl(r Roots, name string) (string, error) {
 	path := strings.ReplaceAll(name, ".", "/")
 	for part := range strings.SplitSeq(path, "/") {
@@ -19,7 +19,7 @@ func Sysctl(r Roots, name string) (string, error) {
 	}
 	text, err := os.ReadFile(r.ProcPath("sys/" + path))
 	if errors.Is(err, fs.ErrNotExist) && r.Proc == "" && path == "kernel/osrelease" {
-		return release() // where proc is not mounted
+		return release() // proc is not mounted
 	}
 	if err != nil {
 		return "", diag.Reason(err)

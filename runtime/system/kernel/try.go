@@ -11,35 +11,35 @@ import (
 )
 
 // This file and the other try_*.go find out whether events that open are also
-// delivered. That an event opens says little: a hypervisor may hide the debug
-// registers, so that breakpoints open and never fire, or offer counters that
-// stay 0. So each try makes a known number of hits itself and counts the hits that
-// come. Doctor shows the outcomes to users, tests/testkit skips tests by them,
-// and runtime/source/perf refuses breakpoints that would stay silent.
+// delivered. An event that opens need not work: a hypervisor may hide the debug
+// registers, so that breakpoints open and never fire, or offer counters that stay
+// 0. So each try makes a known number of hits itself and counts the hits that are
+// delivered. Doctor shows the outcomes, tests/testkit skips tests that depend on
+// them, and runtime/source/perf refuses breakpoints that would never fire.
 //
 // A try takes some milliseconds, needs the same privileges as the event, and
-// leaves nothing behind. Nothing is remembered: a caller that needs the answer
+// leaves nothing behind. Results are not cached: a caller that needs the answer
 // often keeps it.
 
 // A Trial is the outcome of one try.
 type Trial struct {
-	Err       error // the event does not open, or could not be tried: nothing is known of its delivery
-	Hits      int64 // hits that were made
-	Delivered int64 // hits that came
-	// Least is how many of them must come, fewer than Made where the
-	// hypervisor takes CPU time away.
+	Err       error // the event does not open or could not be tried; the other members are then unset
+	Hits      int64 // hits made by the try
+	Delivered int64 // hits delivered
+	// Least is the number of hits that must be delivered. It is less than Hits
+	// if a hypervisor may take CPU time away.
 	Least   int64
-	Elapsed time.Duration // while hits were made
-	Where   string        // it was, the worst of several places; "" is anywhere
+	Elapsed time.Duration // time in which the hits were made
+	Where   string        // the place, the worst of several; "" if it does not matter
 }
 
-// works reports that the event opens and its hits come.
+// works reports that the event opens and its hits are delivered.
 func (t Trial) works() bool { return t.Err == nil && t.Delivered >= t.Least }
 
-// Silent reports that the event opens, and that its hits do not come.
+// Silent reports that the event opens, but its hits are not delivered.
 func (t Trial) Silent() bool { return t.Err == nil && t.Delivered < t.Least }
 
-// Missing is why the event cannot be used here; nil if it can.
+// Missing is the reason why the event cannot be used here; nil if it can.
 func (t Trial) Missing() error {
 	switch {
 	case t.Err != nil:
@@ -50,23 +50,25 @@ func (t Trial) Missing() error {
 	return nil
 }
 
-// untried is the outcome where nothing could be tried.
+// untried is the outcome if the event could not be tried.
 func untried(format string, args ...any) Trial { return Trial{Err: fmt.Errorf(format, args...)} }
 
-// tally opens an event that counts in this thread, has work make hits, and
-// returns how many were counted.
+// tally opens an event that counts in this thread, calls work to make hits, and
+// returns the counted hits.
 func tally(attr unix.PerfEventAttr, made int64, work func()) Trial {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	return tallyOn(attr, made, work, onTask(0))
 }
 
-// A spot is where an event is opened: the arguments of perf_event_open.
+// A spot has the arguments of perf_event_open that say where an event is
+// opened.
 type spot struct{ pid, cpu, flags int }
 
 func onTask(tid int) spot { return spot{tid, -1, 0} }
 
-// tallyOn is tally for an event on several spots, whose counts are added up.
+// tallyOn is like tally, for an event on several spots whose counts are added
+// up.
 func tallyOn(attr unix.PerfEventAttr, made int64, work func(), spots ...spot) Trial {
 	var fds []int
 	defer func() {
@@ -104,10 +106,11 @@ func readCount(fd int) (int64, error) {
 	return int64(binary.NativeEndian.Uint64(count[:])), nil
 }
 
-// tryPages is the data part of the rings of tries: all that is sampled fits.
+// tryPages is the size of the data of a tryRing in pages: all samples of a try
+// fit.
 const tryPages = 4
 
-// A tryRing is an event with a ring that is read once, when all is in it.
+// A tryRing is an event with a ring that is read once, at the end.
 type tryRing struct {
 	fd  int
 	mem []byte
@@ -139,7 +142,7 @@ func (r *tryRing) samples(fn func(body []byte)) error {
 	if err := unix.IoctlSetInt(r.fd, unix.PERF_EVENT_IOC_DISABLE, 0); err != nil {
 		return fmt.Errorf("disable: %w", err)
 	}
-	// The event is off: nothing is written any more.
+	// The event is disabled, so nothing is written any more.
 	page := (*unix.PerfEventMmapPage)(unsafe.Pointer(unsafe.SliceData(r.mem)))
 	data := r.mem[unix.Getpagesize():]
 	data = data[:min(page.Data_head, uint64(len(data)))]
@@ -156,8 +159,8 @@ func (r *tryRing) samples(fn func(body []byte)) error {
 	return nil
 }
 
-// burn keeps a CPU busy until this thread has had d of it, or for fifty times as
-// long.
+// burn keeps a CPU busy until this thread has used d of CPU time, or fifty times
+// d has passed.
 func burn(d time.Duration) {
 	spent := func() time.Duration {
 		var ts unix.Timespec
@@ -168,8 +171,8 @@ func burn(d time.Duration) {
 	}
 	end, deadline := spent()+d, time.Now().Add(50*d)
 	for spent() < end && time.Now().Before(deadline) {
-		// Much longer than asking for the time takes, where system calls are dear: it is the thread's own
-		// code that is sampled.
+		// The loop takes much longer than reading the time, also if system calls are slow, so that
+		// samples are in the thread's own code.
 		for range 100_000 {
 			runtime.KeepAlive(d)
 		}

@@ -7,8 +7,8 @@ import (
 )
 
 // tryProgram attaches a program to the raw tracepoint of system calls, makes
-// some, and counts the runs of the program: those of other threads are among
-// them.
+// some calls, and counts the runs of the program. Calls of other threads count
+// too.
 func tryProgram() Trial {
 	counts, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "ppscript_try", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,

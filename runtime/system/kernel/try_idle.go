@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file tries events of the idle tasks, CPU by CPU. On some machines perf tells of the idle task of one
-// CPU nothing, or not all: its switches to other tasks are missing and its interrupts come, or neither comes.
-// Programs of the kernel at the same tracepoints see all of them.
+// This file tries events of the idle tasks, CPU by CPU. On some machines perf does not deliver all
+// events of the idle task of some CPU: either its switches to other tasks are missing, or its
+// switches and interrupts. Programs of the kernel at the same tracepoints get all of them.
 
 // An IdlePart is a kind of event that happens in idle tasks. Each can be missing alone.
 type IdlePart uint8
 
-// The kinds of such events.
+// Kinds of events in idle tasks.
 const (
 	IdleSwitches   IdlePart = iota // from the idle task to another one
 	IdleInterrupts                 // interrupts, and the wake-ups, timers and softirqs in them
@@ -39,23 +39,24 @@ type IdleTrial struct {
 	Trial
 }
 
-// Numbers of TryIdle: how many stays in the idle task are waited for, how many decide, and for how long
-// this thread sleeps on a CPU, again and again, that has had fewer. Samples are taken for idleWindow, of a
-// CPU that was idle for two ticks of its account at least. What did not come is tried idleTries times.
+// Parameters of TryIdle. This thread sleeps on a CPU repeatedly until the CPU was idle idleStays
+// times, or until idleTime has passed; idleLeast times suffice for a result. TryIdleSamples samples
+// for idleWindow; a CPU must be idle for at least two ticks. If hits are missing, the try is
+// repeated, up to idleTries tries.
 const (
 	idleStays  = 8
 	idleLeast  = 3
 	idleTime   = 20 * time.Millisecond
 	idleWindow = 50 * time.Millisecond
-	idleTick   = 10 * time.Millisecond // USER_HZ, of /proc/stat
+	idleTick   = 10 * time.Millisecond // a tick of USER_HZ, the unit of /proc/stat
 	idleTries  = 3
 )
 
-// errNeverIdle says that a CPU had no idle time in which something could be tried.
+// errNeverIdle says that a CPU was not idle long enough for a try.
 var errNeverIdle = errors.New("the CPU was busy meanwhile")
 
-// TryIdle finds out, of each CPU, whether perf's events of its idle task come: switches and wake-ups. A CPU
-// that is busy all the time cannot be tried. dir is where tracefs is.
+// TryIdle finds out for each CPU whether perf delivers the events of its idle task: switches and
+// wake-ups. A CPU that is always busy cannot be tried. dir is the mount point of tracefs.
 func TryIdle(dir string, cpus []int) []IdleTrial {
 	var ids [2]uint64
 	for i, event := range []string{"sched/sched_switch", "sched/sched_waking"} {
@@ -100,7 +101,8 @@ func TryIdle(dir string, cpus []int) []IdleTrial {
 	return list
 }
 
-// untriedIdle is the outcome of several parts, if err is why they were not tried.
+// untriedIdle lists the outcomes of several parts on each CPU before they are
+// tried; err is the reason if they cannot be tried.
 func untriedIdle(cpus []int, err error, parts ...IdlePart) (list []IdleTrial) {
 	for _, cpu := range cpus {
 		for _, p := range parts {
@@ -110,21 +112,21 @@ func untriedIdle(cpus []int, err error, parts ...IdlePart) (list []IdleTrial) {
 	return list
 }
 
-// An idleCount is what happened on a CPU while a thread slept there again and again.
+// An idleCount has the counts on a CPU while a thread slept there repeatedly.
 type idleCount struct {
 	to, from int64 // switches to the idle task, and from it
-	sleeps   int64 // of the thread
-	stays    int64 // those of them in which the CPU became idle
-	woken    int64 // wake-ups of the thread that came
+	sleeps   int64 // sleeps of the thread
+	stays    int64 // sleeps in which the CPU became idle
+	woken    int64 // delivered wake-ups of the thread
 }
 
-// switches settles how many switches from the idle task must come: as many as to it, which happen in the task
-// before, and come; less one that is still idle, and some that programs of others may have kept away, see
-// unlessDisturbed.
+// switches returns the outcome for switches from the idle task. There must be as many as switches
+// to it, which happen in the previous task and are always delivered. Some may be missing: the CPU
+// can still be idle, and programs of other tools can suppress events, see unlessDisturbed.
 func (n idleCount) switches() Trial { return ofIdle(n.to, n.from) }
 
-// wakes settles how many wake-ups must come. Each sleep ends with one; those by interrupts that found the CPU
-// busy come, so that each one that is missing was in the idle task.
+// wakes returns the outcome for wake-ups. Each sleep ends with one. Wake-ups by interrupts on a
+// busy CPU are always delivered, so a missing one happened in the idle task.
 func (n idleCount) wakes() Trial { return ofIdle(n.stays, n.stays-max(n.sleeps-n.woken, 0)) }
 
 func ofIdle(made, came int64) Trial {
@@ -135,7 +137,8 @@ func ofIdle(made, came int64) Trial {
 	return t
 }
 
-// countIdle counts on a CPU, where this thread is alone, of which comm is the name, or sleeps elsewhere.
+// countIdle counts on a CPU while this thread sleeps repeatedly. comm is the thread's name; alone
+// says that it sleeps on that CPU, else it runs on any CPU.
 func countIdle(ids [2]uint64, cpu int, comm string, alone bool) (n idleCount, err error) {
 	var fds []int
 	defer func() {
@@ -153,7 +156,8 @@ func countIdle(ids [2]uint64, cpu int, comm string, alone bool) (n idleCount, er
 		}
 		fds = append(fds, fd)
 	}
-	// What is compared is read last and first, so that it is counted for longer.
+	// The counts are read in an order that gives the expected hits a longer time
+	// than the hits to compare them with.
 	read := func(order ...int) (counts [3]int64) {
 		for _, i := range order {
 			var one error
@@ -181,13 +185,13 @@ func countIdle(ids [2]uint64, cpu int, comm string, alone bool) (n idleCount, er
 	after := read(1, 2)
 	n.from, n.woken, n.sleeps = after[1]-before[1], after[2]-before[2], own.Nvcsw-slept
 	if !alone {
-		n.stays = 0 // its wake-ups are elsewhere
+		n.stays = 0 // the thread's wake-ups are on other CPUs
 	}
 	return n, err
 }
 
-// TryIdleSamples finds out, of each CPU, whether perf samples it while it is idle: all at once, for a moment.
-// r.Proc tells for how long each CPU was idle.
+// TryIdleSamples finds out for each CPU whether perf samples it while it is idle. All CPUs are
+// tried at once, for idleWindow. r is for /proc/stat, which has the idle time of each CPU.
 func TryIdleSamples(r Roots, cpus []int) []IdleTrial {
 	list := untriedIdle(cpus, nil, IdleSamples)
 	for try := 1; ; try++ {
@@ -240,9 +244,10 @@ func sampleIdle(r Roots, cpus []int) []Trial {
 	return list
 }
 
-// samples settles how many samples must come of a CPU that was idle for so many ticks.
+// samples sets the number of samples that must be delivered for a CPU that was idle
+// for a number of ticks.
 func (t *Trial) samples(ticks int64) {
-	// The first tick and the last one may be hardly idle.
+	// The CPU may be idle in only a small part of the first and the last tick.
 	t.Hits = max(ticks-1, 0) * int64(idleTick/tryPeriod)
 	t.Least = t.Hits / tryShare
 	if t.Err == nil && t.Hits == 0 {
@@ -250,7 +255,7 @@ func (t *Trial) samples(ticks int64) {
 	}
 }
 
-// idleTicks are the ticks that each CPU was idle, by its number.
+// idleTicks reads the number of ticks that each CPU was idle.
 func idleTicks(r Roots) (map[int]int64, error) {
 	f, err := os.Open(r.ProcPath("stat"))
 	if err != nil {
@@ -266,7 +271,7 @@ func idleTicks(r Roots) (map[int]int64, error) {
 		}
 		cpu, err := strconv.Atoi(words[0][3:])
 		if err != nil {
-			continue // the sum of all
+			continue // the line with the sum of all CPUs
 		}
 		idle, err := strconv.ParseInt(words[4], 10, 64)
 		waits, errWaits := strconv.ParseInt(words[5], 10, 64)
@@ -278,7 +283,8 @@ func idleTicks(r Roots) (map[int]int64, error) {
 	return ticks, nil
 }
 
-// SilentIdle names the CPUs of whose idle task perf delivers no events of a part; "" if none is known.
+// SilentIdle lists the CPUs for whose idle task perf does not deliver the events of a part; "" if
+// there are none.
 func SilentIdle(list []IdleTrial, part IdlePart) string {
 	var silent []string
 	for _, t := range list {

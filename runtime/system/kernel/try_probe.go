@@ -14,15 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file tries events that stop at a place: breakpoints, uprobes and kprobes.
+// This file tries events at a place in code or memory: breakpoints, uprobes and
+// kprobes.
 
-// tryHits is how many hits such a try makes.
+// tryHits is the number of hits that such a try makes.
 const tryHits = 8
 
 const breakpointWrite = 2 // HW_BREAKPOINT_W in include/uapi/linux/hw_breakpoint.h
 
-// TryBreakpoint watches a word of this program and writes to it. Hypervisors
-// that hide the debug registers let it open, and no write is ever told.
+// TryBreakpoint watches a word of this program and writes to it. With a
+// hypervisor that hides the debug registers, the breakpoint opens but never
+// fires.
 func TryBreakpoint() Trial {
 	return tryBreakpoint(func(word *int64) {
 		for i := range int64(tryHits) {
@@ -32,7 +34,7 @@ func TryBreakpoint() Trial {
 }
 
 func tryBreakpoint(write func(word *int64)) Trial {
-	word := new(int64) // Go moves nothing on the heap
+	word := new(int64) // Go does not move heap objects
 	t := tally(unix.PerfEventAttr{Type: unix.PERF_TYPE_BREAKPOINT, Bp_type: breakpointWrite,
 		Ext1: uint64(uintptr(unsafe.Pointer(word))), Ext2: uint64(unsafe.Sizeof(*word)),
 		Bits: unix.PerfBitExcludeKernel}, tryHits, func() { write(word) })
@@ -40,7 +42,7 @@ func tryBreakpoint(write func(word *int64)) Trial {
 	return t
 }
 
-// poke is a write that the compiler does not leave out.
+// poke is a write that the compiler does not remove.
 //
 //go:noinline
 func poke(word *int64, v int64) { *word = v }
@@ -70,7 +72,7 @@ func TryUprobe(r Roots) Trial {
 	return t
 }
 
-// ownOffset is where an address of this program's code lies in its file.
+// ownOffset is the offset in the program's file of an address in its code.
 func ownOffset(r Roots, pc uintptr) (uint64, error) {
 	f, err := os.Open(r.ProcPath("self/maps"))
 	if err != nil {
@@ -95,10 +97,10 @@ func ownOffset(r Roots, pc uintptr) (uint64, error) {
 	return 0, fmt.Errorf("no file is mapped at %#x", pc)
 }
 
-// tryFunctions are names of the function that getppid ends up in.
+// tryFunctions are the possible names of the kernel function for getppid.
 var tryFunctions = [...]string{"__x64_sys_getppid", "__arm64_sys_getppid", "__se_sys_getppid", "sys_getppid"}
 
-// TryKprobe puts a probe at a function of the kernel and calls it.
+// TryKprobe puts a probe at a kernel function and calls it.
 func TryKprobe(r Roots) Trial {
 	pmu, err := probePMU(r, "kprobe")
 	if err != nil {
@@ -118,7 +120,7 @@ func TryKprobe(r Roots) Trial {
 	return t
 }
 
-// callKernel makes system calls that do nothing.
+// callKernel makes system calls without an effect.
 func callKernel(n int) {
 	for range n {
 		unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0)
@@ -137,16 +139,17 @@ func probePMU(r Roots, name string) (uint32, error) {
 	return pmu.Type, nil
 }
 
-// RefusesUprobe asks the kernel whether it refuses a probe of the instruction at an offset of a file, which
-// is open and at path: the kernel tells only of code that a process has mapped, and silently plants no probe
-// in code that is mapped later. So the page is mapped here meanwhile; nothing executes it. The error is the
-// kernel's; nil if it takes the probe, or nobody knows.
+// RefusesUprobe asks the kernel whether it refuses a probe at an offset of an open file, whose path
+// is path. The kernel reports an error only for code that some process has mapped; in code that is
+// mapped later it silently leaves the probe out. So the page is mapped here for the test; nothing
+// executes it. It returns the kernel's error; nil if the kernel accepts the probe, or if that
+// cannot be found out.
 func RefusesUprobe(pmu uint32, f *os.File, path string, offset uint64) error {
 	page := uint64(os.Getpagesize())
 	code, err := unix.Mmap(int(f.Fd()), int64(offset&^(page-1)), int(page), unix.PROT_READ|unix.PROT_EXEC,
 		unix.MAP_PRIVATE)
 	if err != nil {
-		return nil // such as a file system that has no programs
+		return nil // for example, files of this file system cannot be mapped
 	}
 	defer unix.Munmap(code)
 	name := append([]byte(path), 0)

@@ -19,10 +19,9 @@ import (
 // differ between a container and the kernel's filters.
 const tryComm = "ppscript-try"
 
-// trySwitches counts on all CPUs how often this thread is switched to while it
-// sleeps again and again, on one CPU after the other: mostly from the idle task, whose
-// switches come from code that tracing has to be told of. It returns what came on the worst
-// CPU. dir is where tracefs is.
+// trySwitches counts the switches to this thread while it sleeps repeatedly, on one CPU
+// after the other. They are mostly from the idle task, whose switches are easily missed by
+// tracing. It returns the outcome of the worst CPU. dir is the mount point of tracefs.
 func trySwitches(dir string, cpus []int) Trial {
 	id, err := tracepointID(dir, "sched/sched_switch")
 	if err != nil {
@@ -62,7 +61,7 @@ func trySwitches(dir string, cpus []int) Trial {
 		var one unix.CPUSet
 		one.Set(cpu)
 		if !mine.IsSet(cpu) || unix.SchedSetaffinity(0, &one) != nil {
-			continue // not ours
+			continue // this thread may not run there
 		}
 		t := sumSwitches(fds, hits)
 		if t.Err != nil {
@@ -83,7 +82,7 @@ func trySwitches(dir string, cpus []int) Trial {
 func countOn(id uint64, cpu int, condition string) (fd int, err error) {
 	fd, err = unix.PerfEventOpen(&unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Size: attrSize,
-		Bits: unix.PerfBitDisabled, // until it has its filter
+		Bits: unix.PerfBitDisabled, // disabled until it has its filter
 	}, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return -1, err
@@ -103,7 +102,8 @@ func countOn(id uint64, cpu int, condition string) (fd int, err error) {
 	return fd, nil
 }
 
-// sumSwitches sleeps hits times, and adds up what the events count meanwhile.
+// sumSwitches sleeps hits times, and adds up the counts of the events in that
+// time.
 func sumSwitches(fds []int, hits int) Trial {
 	count := func() (sum int64, err error) {
 		for _, fd := range fds {
@@ -161,11 +161,11 @@ func TryTracepoint(dir string) Trial {
 	})
 }
 
-// unlessDisturbed repeats a try whose hits did not come, up to five times. Where
-// another tool has a program at the same event, the kernel tells nobody of a hit
-// on a CPU on which that program cannot run: while a task that reads a map was
+// unlessDisturbed repeats a try with missing hits, up to five times. If another
+// tool has a program at the same event, the kernel drops a hit for all tools
+// while that program cannot run on the CPU, because a task that reads a map was
 // preempted there (trace_call_bpf in kernel/trace/bpf_trace.c, bpf_prog_active).
-// That passes; what never delivers stays silent.
+// That is temporary; an event that never delivers stays silent in all tries.
 func unlessDisturbed(try func() Trial) Trial {
 	for tries := 1; ; tries++ {
 		t := try()
@@ -177,7 +177,7 @@ func unlessDisturbed(try func() Trial) Trial {
 }
 
 // tryCgroup counts page faults of this process through the cgroup at the root of
-// a hierarchy, to which every task belongs that it knows.
+// a hierarchy, to which every task belongs.
 func tryCgroup(root string, cpus []int) Trial {
 	if root == "" {
 		return untried("no hierarchy that perf events can use")
@@ -215,7 +215,7 @@ func tryFaults(spots ...spot) Trial {
 		}, spots...)
 }
 
-// tracepointID is the number of an event by its directory below events/.
+// tracepointID reads the number of an event from its directory below events/.
 func tracepointID(dir, event string) (uint64, error) {
 	text, err := privilege.ReadFile(privilege.Kernel, dir+"/events/"+event+"/id")
 	if err != nil {

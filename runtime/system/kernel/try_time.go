@@ -12,12 +12,12 @@ import (
 // This file tries features that depend on timers and clocks: samples,
 // counters of the CPU, and the times of events.
 
-// Samples of a busy thread and of a CPU: as a hypervisor takes time away, some
-// timers of a CPU come late and as one.
+// Numbers for samples of a busy thread and of a CPU. If a hypervisor takes time
+// away, several timers of a CPU fire late and as one.
 const (
 	tryPeriod = time.Millisecond
 	tryBusy   = 20 * time.Millisecond
-	tryShare  = 4 // of so many samples one must come
+	tryShare  = 4 // one of tryShare samples must be delivered
 )
 
 // TrySampling samples this thread while it is busy.
@@ -27,8 +27,8 @@ func TrySampling() Trial {
 	return trySampling(onTask(0), unix.PerfBitExcludeKernel, func() { burn(tryBusy) }, tryBusy)
 }
 
-// trySamplingCPUs samples each of the CPUs, most of which are idle: a timer that
-// stops with the CPU would show nothing of them. The worst CPU counts.
+// trySamplingCPUs samples each CPU. Most are idle, so that a timer which stops
+// with an idle CPU is noticed. It returns the outcome of the worst CPU.
 func trySamplingCPUs(cpus []int) Trial {
 	if len(cpus) == 0 {
 		return untried("no CPU is known to be online")
@@ -43,8 +43,8 @@ func trySamplingCPUs(cpus []int) Trial {
 	return worst
 }
 
-// trySampling samples by the CPU's clock while work runs, which takes busy, or
-// as long as it takes if that is 0.
+// trySampling samples by the CPU's clock while work runs. busy is the duration
+// of work, measured if 0.
 func trySampling(s spot, bits uint64, work func(), busy time.Duration) Trial {
 	ring, err := openRing(unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_SOFTWARE,
@@ -71,17 +71,17 @@ func trySampling(s spot, bits uint64, work func(), busy time.Duration) Trial {
 	return t
 }
 
-// tryCycles counts the cycles of this thread while it is busy. There are
-// counters that open and stay 0.
+// tryCycles counts the cycles of this thread while it is busy. On some machines
+// the counter opens and stays 0.
 func tryCycles() Trial {
-	const few = 1000 // in a millisecond, of any CPU
+	const few = 1000 // fewer than any CPU has in a millisecond
 	return tally(unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES,
 		Bits: unix.PerfBitExcludeKernel}, few, func() { burn(time.Millisecond) })
 }
 
-// tryClock stamps page faults of this thread with the monotonic clock, and
-// counts those whose time lies between two readings of that clock here: an
-// unsteady counter of the CPU gives others.
+// tryClock samples page faults of this thread with the monotonic clock, and
+// counts the samples whose time is between two readings of that clock here. If
+// the CPU's counter is not steady, some are outside.
 func tryClock() Trial {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -92,7 +92,7 @@ func tryClock() Trial {
 		return untried("map pages: %w", err)
 	}
 	defer unix.Munmap(mem)
-	// One page, one fault: transparent huge pages would be fewer.
+	// Transparent huge pages would give fewer faults than pages.
 	_ = unix.Madvise(mem, unix.MADV_NOHUGEPAGE)
 	ring, err := openRing(unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_SOFTWARE,
@@ -139,8 +139,8 @@ func monotonic() (int64, error) {
 	return ts.Nano(), err
 }
 
-// tryCounters tries counters of this thread, each while it does what the event counts. One that moves at all
-// does not stand still: how exact it is, is not asked.
+// tryCounters tries counters of this thread, each while the thread does something that the event
+// counts. A counter passes if it advances at all.
 func tryCounters() []Trial {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -25,7 +25,7 @@ func ReadVersion(r Roots) (Version, error) {
 	return ParseVersion(release)
 }
 
-// release asks the kernel itself for what proc would show.
+// release is the version text from uname(2), for machines without proc.
 func release() (string, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
@@ -34,8 +34,8 @@ func release() (string, error) {
 	return unix.ByteSliceToString(u.Release[:]), nil
 }
 
-// ParseVersion reads the output of uname -r. A missing third number is 0;
-// the text behind the numbers is kept in Release only.
+// ParseVersion reads the output of uname -r. A missing third number is 0; the
+// text after the numbers is only in Release.
 func ParseVersion(release string) (Version, error) {
 	v := Version{Release: release}
 	rest, ok := number(release, &v.Major)

@@ -13,7 +13,8 @@ import (
 )
 
 // This file finds virtual machines of this host: their process, the threads of
-// their virtual CPUs, and how their counters are related to the host's.
+// their virtual CPUs, and the relation of their time stamp counters to the
+// host's.
 
 // A VM is a virtual machine and the process that runs it.
 type VM struct {
@@ -22,12 +23,12 @@ type VM struct {
 	tids  []string    // all threads of the process
 }
 
-// vcpuComm are the names that monitors give the threads of virtual CPUs: QEMU,
-// crosvm and cloud-hypervisor, firecracker.
+// vcpuComm matches the names of threads of virtual CPUs in QEMU, crosvm and
+// cloud-hypervisor, and firecracker.
 var vcpuComm = regexp.MustCompile(`^(?:CPU (\d+)/KVM|(?:crosvm_)?vcpu ?(\d+)|fc_vcpu (\d+))$`)
 
-// FindVM finds the machine that name means: the process, or the UUID or name on
-// the monitor's command line.
+// FindVM finds a virtual machine by its process, or by the UUID or name on its
+// monitor's command line.
 func FindVM(r Roots, name string) (*VM, error) {
 	if pid, err := strconv.Atoi(name); err == nil {
 		return vmOf(r, pid)
@@ -85,11 +86,11 @@ func vmOf(r Roots, pid int) (*VM, error) {
 	return vm, nil
 }
 
-// Counter is how the guest's time stamp counter follows the host's: guest =
-// host * ratio >> bits + offset; bits is 0 if it is not scaled.
+// Counter returns how the guest's time stamp counter is computed from the
+// host's: guest = host * ratio >> bits + offset; bits is 0 if it is not scaled.
 func (vm *VM) Counter(r Roots) (offset, ratio uint64, bits uint, err error) {
-	// The directory has the number of the thread that made the machine, which
-	// may be any (kvm_create_vm_debugfs in virt/kvm/kvm_main.c).
+	// The directory is named for the thread that made the machine, which may be
+	// any thread of the process (kvm_create_vm_debugfs in virt/kvm/kvm_main.c).
 	var dirs []string
 	privilege.Raise(privilege.Kernel, func() {
 		for _, tid := range vm.tids {
@@ -126,7 +127,7 @@ func (vm *VM) Counter(r Roots) (offset, ratio uint64, bits uint, err error) {
 	return offset, ratio, bits, nil
 }
 
-// CPUOf is the CPU that a thread may run on, if it is only one; else -1.
+// CPUOf is the only CPU that a thread may run on; -1 if there are several.
 func CPUOf(r Roots, tid int) int {
 	text, err := os.ReadFile(r.ProcPath(strconv.Itoa(tid), "status"))
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Type is a type of the kernel. Typedefs and qualifiers do not matter but for
-// its name.
+// A Type is a type of the kernel. Typedefs and qualifiers only matter for its
+// name.
 type Type struct{ t btf.Type }
 
-// A Kind says what values of a type are.
+// A Kind is the class of a type: number, pointer, structure and so on.
 type Kind uint8
 
 // The kinds.
@@ -21,15 +21,15 @@ const (
 	Void Kind = iota
 	Int
 	Bool
-	Char // of texts: char, unsigned char
+	Char // a character of a text: char, unsigned char
 	Enum
 	Pointer
 	Array
-	Struct // or a union
-	Other  // functions, floating point, what the types do not show
+	Struct // a structure or a union
+	Other  // functions, floating point, unknown types
 )
 
-// bare is the type behind typedefs and qualifiers.
+// bare returns the type without typedefs and qualifiers.
 func (t Type) bare() btf.Type {
 	if t.t == nil {
 		return &btf.Void{}
@@ -37,7 +37,7 @@ func (t Type) bare() btf.Type {
 	return btf.UnderlyingType(t.t)
 }
 
-// Kind is what values of the type are.
+// Kind returns the class of the type.
 func (t Type) Kind() Kind {
 	switch b := t.bare().(type) {
 	case *btf.Void:
@@ -62,7 +62,8 @@ func (t Type) Kind() Kind {
 	return Other
 }
 
-// char reports that it is char or unsigned char by that name: u8 is a number.
+// char reports that the type is declared as char or unsigned char; u8 is a
+// number.
 func (t Type) char() bool {
 	typ := t.t
 	for {
@@ -81,7 +82,7 @@ func (t Type) char() bool {
 	}
 }
 
-// Size is how many bytes a value has; 0 is not known.
+// Size is the size of a value in bytes; 0 if unknown.
 func (t Type) Size() int {
 	if t.Kind() == Pointer {
 		return 8
@@ -104,7 +105,8 @@ func (t Type) Signed() bool {
 	return false
 }
 
-// Elem is what a pointer points to, or of what an array is.
+// Elem is the type that a pointer points to, or the type of an array's
+// elements.
 func (t Type) Elem() Type {
 	switch b := t.bare().(type) {
 	case *btf.Pointer:
@@ -115,7 +117,7 @@ func (t Type) Elem() Type {
 	return Type{}
 }
 
-// Len is how many elements an array has; 0 is not known.
+// Len is the number of elements of an array; 0 if unknown.
 func (t Type) Len() int {
 	if b, ok := t.bare().(*btf.Array); ok {
 		return int(b.Nelems)
@@ -123,7 +125,7 @@ func (t Type) Len() int {
 	return 0
 }
 
-// PointerTo is the type of pointers to t.
+// PointerTo returns the type of a pointer to t.
 func PointerTo(t Type) Type { return Type{&btf.Pointer{Target: t.t}} }
 
 // Text reports that values are texts: arrays of characters, pointers to them.
@@ -132,7 +134,7 @@ func (t Type) Text() bool {
 	return (k == Array || k == Pointer) && t.Elem().Kind() == Char
 }
 
-// String is the type as C writes it.
+// String is the type in C.
 func (t Type) String() string {
 	switch b := t.t.(type) {
 	case nil, *btf.Void:
@@ -177,12 +179,12 @@ func (t Type) String() string {
 type Member struct {
 	Type   Type
 	Offset int // bytes from the beginning
-	// Bits is how many bits a bit field has, the lowest of them Shift bits above
-	// Offset; 0 is no bit field.
+	// Bits is the width of a bit field, whose lowest bit is Shift bits above
+	// Offset; 0 for other members.
 	Bits, Shift int
 }
 
-// Member finds a member, also within members that have no name.
+// Member finds a member by its name, also within members that have no name.
 func (t Type) Member(name string) (Member, error) {
 	list := t.members()
 	if list == nil {
@@ -232,8 +234,8 @@ func memberOf(list []btf.Member, name string) (Member, bool) {
 	return Member{}, false
 }
 
-// Members are the names of the members, also of those within members that have no
-// name, in the order of the structure.
+// Members lists the names of the members in the order of the structure, including
+// members of unnamed members.
 func (t Type) Members() []string {
 	var names []string
 	for _, m := range t.members() {

@@ -20,19 +20,20 @@ import (
 type Types struct {
 	mu      sync.Mutex
 	cache   *btf.Cache
-	modules []string // not asked yet; nil before the first
+	modules []string // modules that are not read yet; nil before the first search
 	listed  bool
 
-	enumerators map[string]int64 // of vmlinux and modules; nil before somebody asks
+	enumerators map[string]int64 // of vmlinux and modules; nil until it is needed
 }
 
-// Running is the types of the running kernel, which are read when somebody asks.
+// Running returns the types of the running kernel, which are read when they are
+// needed.
 func Running() *Types { return &Types{cache: btf.NewCache()} }
 
-// directory is where the kernel shows its types.
+// directory is the directory with the kernel's types.
 const directory = "/sys/kernel/btf"
 
-// noTypes explains that there are none.
+// noTypes is the error that the kernel has no types.
 func noTypes(err error) error {
 	if !kernel.HasSysfs(kernel.Roots{}) {
 		return &diag.Unverified{Feature: "the kernel's types", Why: errors.New("sysfs is not mounted")}
@@ -45,8 +46,8 @@ func noTypes(err error) error {
 		WithHint("use a kernel with CONFIG_DEBUG_INFO_BTF; see: ppscript doctor")
 }
 
-// specs calls visit with the types of the kernel, then with those of its modules,
-// until it returns true.
+// specs calls visit with the types of the kernel, then with the types of each
+// module, until visit returns true.
 func (t *Types) specs(visit func(s *btf.Spec) bool) error {
 	base, err := t.cache.Kernel()
 	if err != nil {
@@ -65,7 +66,7 @@ func (t *Types) specs(visit func(s *btf.Spec) bool) error {
 		}
 	}
 	for _, m := range t.modules {
-		// One that cannot be read, or was just removed, has no types to offer.
+		// A module that cannot be read, or was just removed, is left out.
 		if s, err := t.cache.Module(m); err == nil && visit(s) {
 			return nil
 		}
@@ -73,7 +74,7 @@ func (t *Types) specs(visit func(s *btf.Spec) bool) error {
 	return nil
 }
 
-// find finds a type of a name for which good holds.
+// find returns the first type with a name for which good returns true.
 func (t *Types) find(name string, good func(btf.Type) bool) (found btf.Type, err error) {
 	err = t.specs(func(s *btf.Spec) bool {
 		list, err := s.AnyTypesByName(name)
@@ -138,7 +139,8 @@ func (t *Types) Named(decl string) (Type, error) {
 	return Type{typ}, nil
 }
 
-// near says which type of a kind may be meant by a name that no type has.
+// near is the hint for an unknown name: the type of that kind with the most
+// similar name.
 func (t *Types) near(kind, name string) string {
 	var names []string
 	err := t.specs(func(s *btf.Spec) bool {
@@ -163,7 +165,7 @@ func (t *Types) near(kind, name string) string {
 	return " (did you mean " + best + "?)"
 }
 
-// spelled is how the kernel's types name a basic type.
+// spelled is the name of a basic type in BTF.
 func spelled(name string) string {
 	switch name {
 	case "unsigned", "uint":
@@ -186,8 +188,8 @@ func spelled(name string) string {
 	return name
 }
 
-// isKind reports that a type is declared with a word: struct, union, enum, or
-// none.
+// isKind reports that a type is declared with the word struct, union or enum,
+// or without any.
 func isKind(t btf.Type, word string) bool {
 	switch t := t.(type) {
 	case *btf.Struct:
@@ -202,7 +204,7 @@ func isKind(t btf.Type, word string) bool {
 	return false
 }
 
-// Enumerator is the value of an enumerator, such as PIDTYPE_TGID.
+// Enumerator returns the value of an enumerator, such as PIDTYPE_TGID.
 func (t *Types) Enumerator(name string) (int64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -252,7 +254,7 @@ type Param struct {
 	Type Type
 }
 
-// A Function is a function of the kernel: what it takes and returns.
+// A Function has the parameters and the result type of a kernel function.
 type Function struct {
 	Name   string
 	Params []Param
@@ -260,7 +262,7 @@ type Function struct {
 }
 
 // Function finds a function of the kernel or of a module; ok is false if the
-// types do not show it.
+// types do not have it.
 func (t *Types) Function(name string) (f *Function, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -280,17 +282,16 @@ func (t *Types) Function(name string) (f *Function, ok bool) {
 }
 
 // Tracepoint finds the arguments with which the kernel calls a tracepoint; ok is
-// false if the types do not show it.
+// false if the types do not have it.
 func (t *Types) Tracepoint(name string) (args []Param, ok bool) {
 	f, ok := t.Function("__traceiter_" + name)
 	if !ok || len(f.Params) == 0 {
 		return nil, false
 	}
-	return f.Params[1:], true // the first belongs to the receiver of the call
+	return f.Params[1:], true // the first parameter is the data of the tracepoint's receiver
 }
 
-// PerCPU finds a variable that each CPU has a copy of: its type, and where it lies
-// in the memory of a CPU.
+// PerCPU finds a per-CPU variable: its type, and its offset in the per-CPU memory.
 func (t *Types) PerCPU(name string) (typ Type, offset int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,7 +1,8 @@
-// Package limits says what scripts may take: one Policy for everything that they do, whichever caller runs
-// them. package script keeps to it; the command reads the host's own from a file.
+// Package limits bounds the resources that the code of scripts may use. There is one Policy for all
+// callers. Package script enforces it; the command reads the machine's own policy from a file.
 //
-// It bounds the language only: what a run holds is bounded by package memory.
+// It bounds only the code of scripts; the memory of a run is bounded by package
+// memory.
 package limits
 
 import (
@@ -18,29 +19,31 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A Policy bounds what the code of scripts may take: as a file is loaded, in main, in callbacks
+// A Policy bounds the code of scripts: while a file is loaded, in main, in callbacks
 // (on_interval, on_exit, on_lost) and in helpers, the functions that are called per event, row or
-// cell. The zero value of a member is its default.
+// cell. A member that is 0 stands for its default.
 type Policy struct {
-	// Steps bounds one load, one call of main, of a callback, and one statement of the prompt: a
-	// step is about 20 ns.
+	// Steps bounds one load, one call of main or of a callback, and one statement at the prompt.
+	// A step of the interpreter takes about 20 ns.
 	Steps uint64
 	// CallSteps bounds one call of a helper.
 	CallSteps uint64
-	// Memory is how many bytes the heap may grow meanwhile, and what states of helpers may hold.
+	// Memory bounds, in bytes, the growth of the heap in that time, and the states of helpers.
 	Memory int64
-	// Time bounds the same in time, without the runs that a script makes.
+	// Time bounds the duration of the same, without the runs that a script
+	// starts.
 	Time time.Duration
-	// Depth is how deep lists may lie in lists. Calls have a depth by themselves: no function may
-	// call itself.
+	// Depth bounds the nesting of lists in lists. Calls need no bound, since functions cannot be
+	// recursive.
 	Depth int
-	// Path is the file that they are from; "" are the defaults.
+	// Path is the file of the policy; "" for the defaults.
 	Path string
-	// Within says that Time is the time of a command which only looks at scripts: no file raises it.
+	// Within says that Time was lowered by In, so that no file can raise it.
 	Within bool
 }
 
-// In is p for a command that gives scripts so much time; 0 is as much as p does.
+// In returns p with Time lowered to most, for commands that only look at
+// scripts; 0 changes nothing.
 func (p Policy) In(most time.Duration) Policy {
 	p = p.Whole()
 	if most > 0 && most < p.Time {
@@ -49,7 +52,7 @@ func (p Policy) In(most time.Duration) Policy {
 	return p
 }
 
-// The defaults are far beyond what a script needs that describes a run and looks at its results.
+// defaults are far more than a script needs to describe a run and to read its results.
 var defaults = Policy{
 	Steps:     1_000_000_000, // half a minute
 	CallSteps: 10_000_000,
@@ -58,7 +61,7 @@ var defaults = Policy{
 	Depth:     1000,
 }
 
-// Whole is p with the defaults in place of zeros.
+// Whole returns p with the defaults in place of zeros.
 func (p Policy) Whole() Policy {
 	if p.Steps == 0 {
 		p.Steps = defaults.Steps
@@ -78,10 +81,11 @@ func (p Policy) Whole() Policy {
 	return p
 }
 
-// File is where a machine has its own policy.
+// File is the path of a machine's own policy.
 const File = "/etc/ppscript/limits"
 
-// Raise tells how to raise a limit, by its word in a file, to so much.
+// Raise is the hint how to raise a limit, given by its word in the file, to a
+// value.
 func (p *Policy) Raise(word, to string) string {
 	if word == Time && p.Within {
 		return "commands that only look at scripts give them no more time"
@@ -93,7 +97,7 @@ func (p *Policy) Raise(word, to string) string {
 	return fmt.Sprintf("root can raise it with a line in %s: %s %s", path, word, to)
 }
 
-// The words of a file, which errors and hints use too.
+// Words for the limits, in the file and in messages.
 const (
 	Steps     = "steps"
 	CallSteps = "call-steps"
@@ -102,7 +106,7 @@ const (
 	Depth     = "depth"
 )
 
-// Words are the limits with their values, in the form of the file.
+// Words lists the limits and their values, in the form of the file.
 func (p *Policy) Words() [][2]string {
 	return [][2]string{
 		{Steps, fmt.Sprint(p.Steps)}, {CallSteps, fmt.Sprint(p.CallSteps)},
@@ -110,7 +114,7 @@ func (p *Policy) Words() [][2]string {
 	}
 }
 
-// Line is all of them in a line, with where they are from.
+// Line shows all limits and their origin in one line.
 func (p *Policy) Line() string {
 	text := ""
 	for _, w := range p.Words() {
@@ -122,11 +126,12 @@ func (p *Policy) Line() string {
 	return text + "by default; " + File + " may change them"
 }
 
-// maxDepth is as deep as the program itself walks through lists.
+// maxDepth is the nesting of lists up to which ppscript's own recursive code is
+// safe.
 const maxDepth = 1000
 
-// Read reads the policy of a machine: a limit in a line, and comments after #. trusted is asked
-// whether only root can change the file. Without a file the defaults hold.
+// Read reads a policy from a file with one limit per line and comments after #. trusted returns
+// an error unless only root can change the file. Without a file it returns the defaults.
 func Read(path string, trusted func(path string) error) (Policy, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

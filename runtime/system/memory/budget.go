@@ -1,13 +1,13 @@
-// Package memory keeps what a run holds within one bound. A session makes a Budget; code that
-// keeps state for keys, waiting events, stacks or names takes from it in coarse amounts, and
-// gives way when there is no more: with rows for other keys, or without its oldest events. What
-// gave way is counted, and said.
+// Package memory keeps the memory of a run within one bound. A session makes a Budget. Code
+// that keeps state for keys, waiting events, stacks or names reserves memory from it in coarse
+// amounts. If nothing is left, the code does with less: it puts new keys into one common row,
+// or drops its oldest events. Such losses are counted and shown.
 //
-// What nobody takes (names, histories, results on their way) is measured: the heap that is in
-// use, less what was taken. So the whole stays within the bound whichever part grows.
+// Memory that is not reserved (names, histories, results in progress) is measured, as the
+// heap in use less the reserved memory. So the sum stays within the bound.
 //
-// It knows nothing of what is kept; and it ends no run: state that finds no room is told as
-// evicted, and totals stay exact.
+// The package does not depend on the kinds of state, and its bound ends no run: state that
+// finds no room is counted as evicted, and totals stay exact.
 package memory
 
 import (
@@ -18,10 +18,10 @@ import (
 
 // A Budget is the memory of a run. A nil Budget has no bound.
 type Budget struct {
-	limit  int64        // what the process may have, in bytes
-	room   atomic.Int64 // of that for state
-	used   atomic.Int64 // by all parts
-	beside atomic.Int64 // state of which no part knows, as measured
+	limit  int64        // bound on the process, in bytes
+	room   atomic.Int64 // part of limit for state
+	used   atomic.Int64 // reserved by all parts
+	beside atomic.Int64 // measured memory that no part has reserved
 	short  atomic.Bool  // a share was smaller than usual
 	meter  meter
 	near   near
@@ -30,17 +30,17 @@ type Budget struct {
 	parts []*Part
 }
 
-// minRoom is for state in any case: with less nothing could be told.
+// minRoom is the least memory for state, without which no result is possible.
 const minRoom = 1 << 20
 
-// New makes a Budget of so many bytes for the process.
+// New makes a Budget with a limit in bytes for the process.
 func New(limit int64) *Budget {
 	b := &Budget{limit: limit, near: near{walls: walls("/proc/self/cgroup", "/sys/fs/cgroup")}}
 	b.divide(others())
 	return b
 }
 
-// Limit is the bound in bytes; 0 is none.
+// Limit is the bound in bytes; 0 means none.
 func (b *Budget) Limit() int64 {
 	if b == nil {
 		return 0
@@ -48,8 +48,9 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// Share is the n-th part of the memory for state, in units of so many bytes, for callers that cannot
-// ask again: at most the usual number, and one at least. It is the usual number without a bound.
+// Share returns a number of units of a size in bytes, for callers that reserve once and never
+// again: as many as fit in the n-th part of the memory for state, but at least one and at most
+// usual. Without a bound it is usual.
 func (b *Budget) Share(n, bytes, usual int) int {
 	if b == nil {
 		return usual
@@ -61,7 +62,8 @@ func (b *Budget) Share(n, bytes, usual int) int {
 	return max(1, min(usual, most))
 }
 
-// A Part is a piece of state. A nil Part has no bound. It is used by one goroutine.
+// A Part is the reserved memory of one piece of state, such as a table. A nil Part
+// has no bound. It is used by one goroutine.
 type Part struct {
 	budget  *Budget
 	name    string
@@ -69,7 +71,7 @@ type Part struct {
 	refused atomic.Bool
 }
 
-// Part begins a piece of state, by the name of the result that it is for.
+// Part makes a Part for the result with a name.
 func (b *Budget) Part(name string) *Part {
 	if b == nil {
 		return nil
@@ -81,8 +83,9 @@ func (b *Budget) Part(name string) *Part {
 	return p
 }
 
-// Hold says that the piece is to have that many bytes now. It is false, and the piece must not
-// grow, if there are not so many; to shrink is always possible.
+// Hold changes the reserved memory of the part to a number of bytes. It returns false and
+// changes nothing if there is not so much; then the part must not grow. Shrinking always
+// succeeds.
 func (p *Part) Hold(bytes int64) bool {
 	if p == nil {
 		return true
@@ -98,7 +101,7 @@ func (p *Part) Hold(bytes int64) bool {
 	return true
 }
 
-// Must is Hold for what a piece cannot do without.
+// Must is like Hold for memory that is needed in any case; it always succeeds.
 func (p *Part) Must(bytes int64) {
 	if p == nil {
 		return
@@ -107,7 +110,7 @@ func (p *Part) Must(bytes int64) {
 	p.used = bytes
 }
 
-// Refused are the names of the pieces that found no room.
+// Refused lists the names of the parts for which Hold returned false.
 func (b *Budget) Refused() (names []string) {
 	if b == nil {
 		return nil

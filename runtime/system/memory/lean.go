@@ -5,14 +5,14 @@ import (
 	"runtime/debug"
 )
 
-// garbagePercent is the garbage that may lie beside the memory in use, in percent
-// of it, while a live run goes on: half of Go's usual. Per-event code makes none,
-// so the collector hardly has anything to do, and the memory is that of a machine
-// which has other work. $GOGC goes before it.
+// garbagePercent is Go's GOGC during a live run: the garbage allowed, in percent
+// of the memory in use. It is half of Go's default, since per-event code makes no
+// garbage, so collections are rare anyway, and the memory belongs to a machine
+// that has other work. $GOGC has precedence.
 const garbagePercent = 50
 
-// Lean keeps the memory of a live run small, until end is called. Recordings are
-// read as fast as can be.
+// Lean keeps the memory of a live run small, until end is called. It does
+// nothing for recordings, where speed matters more.
 func Lean(live bool) (end func()) {
 	if !live || os.Getenv("GOGC") != "" {
 		return func() {}

@@ -12,34 +12,39 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file measures what the process has. The pages of the program itself, and rings that the
-// kernel shares with it, are beside Go's heap; Go gets what is left of the bound as its own limit
-// (GOMEMLIMIT), and collects garbage more often the closer it comes to that. Of Go's part a half
-// is for state: a table that grows is there twice while it moves, and garbage lies beside it.
+// This file measures the memory of the process. The pages of the program itself, and rings shared
+// with the kernel, are outside of Go's heap. The rest of the bound is Go's own limit
+// (GOMEMLIMIT): the closer the heap is to it, the more often Go collects garbage. Half of Go's
+// part is for state, since a growing table exists twice while it is copied, and there is garbage
+// too.
 
 const (
-	// measureEvery is how often the heap is looked at while events come.
+	// measureEvery is the period in which the heap is measured while events
+	// come.
 	measureEvery = 20 * time.Millisecond
-	// pagesEvery is how often the pages beside the heap are looked at.
+	// pagesEvery is the period in which the pages outside of the heap are
+	// measured.
 	pagesEvery = time.Second
-	// textRoom is how many bytes of the program's own pages are expected to come yet.
+	// textRoom is the memory, in bytes, for pages of the program that are not loaded
+	// yet.
 	textRoom = 4 << 20
-	// minHeap is what Go needs in any case.
+	// minHeap is the least heap that Go needs, in bytes.
 	minHeap = 12 << 20
 )
 
-// A meter is when what was measured.
+// A meter has the times of the last measurements.
 type meter struct {
 	sample      []metrics.Sample
 	last, pages time.Time
 	began       bool
-	before      int64 // Go's limit before; it is put back at the end
+	before      int64 // Go's limit before Begin, which end restores
 }
 
-// liveHeap is what the last collection of garbage left.
+// liveHeap is the metric of the heap that was in use after the last garbage
+// collection.
 const liveHeap = "/gc/heap/live:bytes"
 
-// Measure looks at what there is, if it is time to; the session calls it while events come.
+// Measure measures the memory if that is due. The session calls it while events come.
 func (b *Budget) Measure() {
 	if b == nil {
 		return
@@ -61,12 +66,13 @@ func (b *Budget) Measure() {
 	b.beside.Store(max(0, int64(m.sample[0].Value.Uint64())-b.used.Load()))
 }
 
-// divide gives Go what is left beside so many bytes of other pages, and state its part of that.
+// divide sets Go's limit to the rest of the bound when other pages take a number of bytes, and
+// the memory for state to a part of that.
 func (b *Budget) divide(beside int64) {
 	heap := b.limit - beside - textRoom
 	if left, ok := b.near.least(); ok {
-		// Pages of files count for no cgroup, though they are resident; maps of programs do, though they
-		// are not.
+		// Resident pages of files do not count for a cgroup's limit, but maps of programs of the
+		// kernel, which are not resident, do.
 		near := ofGo() + left - b.near.reserve()/2
 		if b.limit >= least(b.near.walls)/4*3 {
 			heap = near
@@ -80,8 +86,8 @@ func (b *Budget) divide(beside int64) {
 	}
 }
 
-// Begin has Go keep to the bound until end is called. It says how much is missing for what the
-// program itself needs.
+// Begin sets Go's memory limit until end is called. missing is the number of bytes by which
+// the bound is too small for the program itself.
 func (b *Budget) Begin() (missing int64, end func()) {
 	if b == nil {
 		return 0, func() {}
@@ -101,8 +107,8 @@ func (b *Budget) Begin() (missing int64, end func()) {
 	}
 }
 
-// others is the resident pages that are not Go's: of files, shared with the kernel, and those of
-// databases.
+// others is the resident memory outside of Go's: pages of files, pages shared with the kernel,
+// and databases.
 func others() int64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	fields := bytes.Fields(text)
@@ -115,7 +121,7 @@ func others() int64 {
 	return max(shared*page, all*page-ofGo())
 }
 
-// ofGo is the pages that Go has.
+// ofGo is the memory that Go has from the system.
 func ofGo() int64 {
 	s := []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
@@ -124,8 +130,8 @@ func ofGo() int64 {
 	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
 }
 
-// Default is the bound of a run that got none: a quarter of the machine's memory, or of what the
-// process's cgroup may have three quarters if that is less; 2 GiB at most.
+// Default is the bound of a run if the user gives none: a quarter of the machine's memory, at
+// most 2 GiB, and at most three quarters of Limit.
 func Default() int64 {
 	most := int64(2 << 30)
 	if total := machine(); total > 0 {
@@ -137,11 +143,12 @@ func Default() int64 {
 	return max(most, Least)
 }
 
-// LeastWithStacks is what a run needs that names the functions of stacks.
+// LeastWithStacks is the memory that a run needs to name the functions of
+// stacks.
 const LeastWithStacks = 2 * Least
 
-// Tight says that a run may be killed for want of memory, where limit is what it may have; "" if it has
-// enough.
+// Tight is a warning that a run may be killed with this limit on its memory; "" if the limit is
+// large enough.
 func Tight(limit int64, stacks bool) string {
 	need, why := int64(Least), "a run"
 	if stacks {
@@ -154,10 +161,11 @@ func Tight(limit int64, stacks bool) string {
 		"it has shown its results", unit.Size(limit), why, unit.Size(need))
 }
 
-// Least is the least bound that can be kept: the program itself needs most of that.
+// Least is the smallest bound that can be kept. The program itself needs most of
+// it.
 const Least = 64 << 20
 
-// machine is the bytes of memory of this machine; 0 if it does not say.
+// machine is the memory of this machine in bytes; 0 if unknown.
 func machine() int64 {
 	text, _ := os.ReadFile("/proc/meminfo")
 	for line := range bytes.Lines(text) {

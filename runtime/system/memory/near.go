@@ -15,48 +15,50 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file knows how near the process is to the limits behind which the kernel ends it, or gives it no more:
-// those of its cgroup and of the cgroups above, of version 2 and 1, and RLIMIT_AS and RLIMIT_DATA. A budget
-// counts what a run holds; a cgroup counts maps of programs as well, tables while they are read, and other
-// processes. So there are two lines in front of a limit. Behind the first, files are no longer read for names
-// and unwind tables; behind the second, the run ends and shows what it has. Caches of files do not count:
-// the kernel takes them back.
+// This file measures the distance to the limits at which the kernel kills the process or refuses
+// memory: the limits of its cgroup and of the cgroups above, of version 2 and 1, and RLIMIT_AS and
+// RLIMIT_DATA. A budget covers the state of a run; a cgroup's limit also covers maps of programs of
+// the kernel, files while they are read, and other processes. So there are two thresholds before a
+// limit. When less is free than the first, files are no longer read for names and unwind tables;
+// below the second, the run ends and shows its results so far. Page cache does not count, since the
+// kernel can free it.
 
-// A wall is a limit, and what tells what is used of it.
+// A wall is a limit in bytes, and a function that reads how much of it is used.
 type wall struct {
 	limit int64
 	used  func() (int64, bool)
 }
 
-// near asks the walls how much is left.
+// near compares the walls with the thresholds.
 type near struct {
 	walls []wall
 	mu    sync.Mutex
-	at    time.Time // of the last look
-	freed time.Time // when Go gave back what it did not need
+	at    time.Time // time of the last check
+	freed time.Time // time when Go last returned unused memory
 	now   level
-	shed  atomic.Bool // files are no longer read
-	parts atomic.Bool // large parts of files were not read
+	shed  atomic.Bool // files are no longer read, for good
+	parts atomic.Bool // a large part of some file was not read
 }
 
 type level uint8
 
 const (
 	enough level = iota
-	scarce       // no more is read
-	out          // the run ends
+	scarce       // below the first threshold: no more files are read
+	out          // below the second: the run ends
 )
 
 const (
-	// lookEvery is how often the walls are asked.
+	// lookEvery is the shortest time between two checks.
 	lookEvery = 5 * time.Millisecond
-	// freeEvery is how often Go is made to give back what it does not need.
+	// freeEvery is the shortest time between two calls that make Go return
+	// unused memory.
 	freeEvery = time.Second
-	// mostReserve bounds what is kept free in front of large limits.
+	// mostReserve bounds the memory that is kept free before large limits.
 	mostReserve = 32 << 20
 )
 
-// least is the lowest limit; 0 is none.
+// least is the lowest limit of a list; 0 if there is none.
 func least(list []wall) (limit int64) {
 	for _, w := range list {
 		if limit == 0 || w.limit < limit {
@@ -66,10 +68,11 @@ func least(list []wall) (limit int64) {
 	return limit
 }
 
-// reserve is what is in front of the first line.
+// reserve is the first threshold, in bytes before the lowest limit.
 func (n *near) reserve() int64 { return min(least(n.walls)/3, mostReserve) }
 
-// least is the least that a wall leaves; false if there is no wall.
+// least is the free memory of the tightest wall; ok is false if there is no
+// wall.
 func (n *near) least() (bytes int64, ok bool) {
 	for _, w := range n.walls {
 		if used, known := w.used(); known && (!ok || w.limit-used < bytes) {
@@ -79,7 +82,7 @@ func (n *near) least() (bytes int64, ok bool) {
 	return bytes, ok
 }
 
-// level is behind which line the process is.
+// level returns which threshold the process has passed.
 func (n *near) level() level {
 	if len(n.walls) == 0 {
 		return enough
@@ -98,7 +101,8 @@ func (n *near) level() level {
 	return n.now
 }
 
-// look compares what is left with the lines. Where others have nearly all of it, nothing would be gained.
+// look compares the free memory with the thresholds. If other processes use nearly all of the
+// limit, reading less here would not help.
 func (n *near) look() level {
 	left, ok := n.least()
 	reserve := n.reserve()
@@ -111,9 +115,9 @@ func (n *near) look() level {
 	return out
 }
 
-// Scarce reports that no file is to be read for names and unwind tables: a limit was
-// near. It stays so: what reading frees would be taken by the next file, and the run would spend its time on
-// collecting garbage. It may be asked by several goroutines, and often.
+// Scarce reports that no more files may be read for names and unwind tables, because a limit was
+// near. It stays true: the next file would use the freed memory again, and the run would spend its
+// time on collecting garbage. Several goroutines may call it, and often.
 func (b *Budget) Scarce() bool {
 	if b == nil {
 		return false
@@ -124,7 +128,8 @@ func (b *Budget) Scarce() bool {
 	return b.near.shed.Load()
 }
 
-// Fits reports that the lines are kept where so many bytes are read, and something is made of them.
+// Fits reports whether a number of bytes can be read and converted without coming too near to a
+// limit.
 func (b *Budget) Fits(bytes int64) bool {
 	if b == nil || len(b.near.walls) == 0 {
 		return true
@@ -140,7 +145,8 @@ func (b *Budget) Fits(bytes int64) bool {
 	return fits
 }
 
-// Out says why the run has to end now, since it would be killed soon; "" if it can go on.
+// Out is the message that the run must end now, before it is killed; "" if it can
+// continue.
 func (b *Budget) Out() string {
 	if b == nil || b.near.level() != out {
 		return ""
@@ -150,7 +156,8 @@ func (b *Budget) Out() string {
 		"the run ends early, before it is killed", unit.Size(max(left, 0)), unit.Size(least(b.near.walls)))
 }
 
-// Shed says what was left out for want of memory; "" if nothing was.
+// Shed is the message that files were not read because memory was scarce; "" if
+// all were.
 func (b *Budget) Shed() string {
 	if b == nil || !b.near.shed.Load() && !b.near.parts.Load() {
 		return ""
@@ -159,11 +166,12 @@ func (b *Budget) Shed() string {
 		"and unwind tables: some code has addresses instead of names", unit.Size(least(b.near.walls)))
 }
 
-// Limit is what the process may have before it is killed, or gets no memory any more: by its cgroup, and by
-// its resource limits; 0 is no limit.
+// Limit is the memory at which the process is killed or gets no more, by the limits of its cgroups
+// and its resource limits; 0 means no limit.
 func Limit() int64 { return least(walls("/proc/self/cgroup", "/sys/fs/cgroup")) }
 
-// walls are the limits of a process that is in the cgroups of a file, and those of this process.
+// walls lists the limits of the cgroups named in the file of, and the resource limits of this
+// process.
 func walls(of, root string) []wall {
 	list := cgroupWalls(of, root)
 	for _, r := range []struct {
@@ -181,7 +189,8 @@ func walls(of, root string) []wall {
 	return list
 }
 
-// cgroupWalls reads which cgroups a process is in, and their limits, of version 2 and 1.
+// cgroupWalls reads the cgroups of a process from the file of, and their limits, of
+// version 2 and 1.
 func cgroupWalls(of, root string) (list []wall) {
 	text, _ := os.ReadFile(of)
 	for line := range bytes.Lines(bytes.TrimSpace(text)) {
@@ -199,7 +208,7 @@ func cgroupWalls(of, root string) (list []wall) {
 		}
 		for path := filepath.Clean("/" + string(parts[2])); ; path = filepath.Dir(path) {
 			dir := filepath.Join(top, path)
-			// Version 1 writes a huge number for none.
+			// Version 1 writes a huge number for "no limit".
 			if n, ok := number(filepath.Join(dir, limit)); ok && n > 0 && n < 1<<50 {
 				list = append(list, wall{n, func() (int64, bool) {
 					used, ok := number(filepath.Join(dir, usage))
@@ -216,7 +225,7 @@ func cgroupWalls(of, root string) (list []wall) {
 	return list
 }
 
-// number returns the number in a file which has nothing else.
+// number reads a file that contains one number.
 func number(file string) (int64, bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -226,7 +235,8 @@ func number(file string) (int64, bool) {
 	return n, err == nil
 }
 
-// field is the number behind a name in a file of such lines.
+// field reads the number after a name, in a file with lines of names and
+// numbers.
 func field(file, name string) (int64, bool) {
 	text, _ := os.ReadFile(file)
 	for line := range bytes.Lines(text) {
@@ -238,7 +248,7 @@ func field(file, name string) (int64, bool) {
 	return 0, false
 }
 
-// resident is the pages of this process.
+// resident is the resident memory of this process in bytes.
 func resident() int64 {
 	text, _ := os.ReadFile("/proc/self/statm")
 	f := bytes.Fields(text)

@@ -1,13 +1,12 @@
-// Package outfile opens the files that results are written to: of -o, of flame
-// graphs, heat maps, tables. Session and the command line call it.
+// Package outfile opens the files that results are written to: for -o, flame
+// graphs, heat maps and tables. Session and the command line call it.
 //
-// Results tell about other users of the machine, so a new file is for its
-// owner alone, as recordings are. A pipe without a reader is waited for as
-// long as the run is, and no longer: open(2) would wait for ever, and hold a
-// thread that no signal of ours reaches.
+// Results contain facts about other users of the machine, so only the owner can
+// read a new file. The package waits for the reader of a pipe until the run
+// ends. open(2) would wait for ever, and block a thread that our signals do not
+// reach.
 //
-// The package decides nothing about names: neither whether a file may be
-// written, nor whether an old one may be replaced.
+// The package does not decide whether a file may be written or replaced.
 package outfile
 
 import (
@@ -22,11 +21,11 @@ import (
 // Mode is the permission mode of new files.
 const Mode fs.FileMode = 0o600
 
-// readerLook is how often it is tried whether a pipe has a reader.
+// readerLook is the period in which a pipe is checked for a reader.
 const readerLook = 20 * time.Millisecond
 
-// Open opens path for writing, and makes it if flag says so; flag is the flag of
-// os.OpenFile, without O_RDWR. The caller closes the file.
+// Open opens path for writing; flag is as for os.OpenFile, but without O_RDWR.
+// The caller closes the file.
 func Open(ctx context.Context, path string, flag int) (*os.File, error) {
 	for {
 		f, err := OpenNow(path, os.O_WRONLY|syscall.O_NONBLOCK|flag)
@@ -41,8 +40,9 @@ func Open(ctx context.Context, path string, flag int) (*os.File, error) {
 	}
 }
 
-// Writable says in the words of the system why a file cannot be read and written,
-// which a library that opens it may not tell; it makes the file if there is none.
+// Writable returns the system's error if a file cannot be opened for reading and
+// writing, since a library that opens it later may hide that error. It makes the
+// file if there is none.
 func Writable(path string) error {
 	f, err := OpenNow(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {

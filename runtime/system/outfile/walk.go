@@ -11,18 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file opens a path component by component, so that another user cannot choose where results go. In a
-// directory such as /tmp, in which everybody makes files and the sticky bit keeps them apart, a name may
-// already be another user's link or file. The kernel's fs.protected_symlinks and fs.protected_regular refuse
-// both; they are off on some machines, so the same rule is kept here. To compare the path before it is opened
-// would be wrong: the link may come in between.
+// This file opens a path component by component, so that another user cannot choose where results
+// go. In a directory such as /tmp, which all users can write to and which has the sticky bit, a
+// name may already be another user's link or file. The kernel's fs.protected_symlinks and
+// fs.protected_regular refuse both; they are off on some machines, so the same rule is kept here.
+// To check the path before it is opened would be wrong: another user may make the link in between.
 
-// maxLinks bounds the links of a path, as the kernel does.
+// maxLinks bounds the symbolic links in a path, as in the kernel.
 const maxLinks = 40
 
-// OpenNow opens path with flag of os.OpenFile, or O_NOFOLLOW; a pipe without a reader is an error. The error
-// is fs.ErrPermission if the path leads through a link, or to a file that was there, of another user in a
-// sticky directory that everybody may write to, or there to a file with several names.
+// OpenNow opens path; flag is as for os.OpenFile, and may have O_NOFOLLOW. A pipe without a reader
+// is an error. The error is fs.ErrPermission if, in a sticky directory that all users can write to,
+// the path leads through another user's link, to another user's existing file, or to a file with
+// several names.
 func OpenNow(path string, flag int) (*os.File, error) {
 	fd, err := walk(path, flag|unix.O_CLOEXEC)
 	if err != nil {
@@ -46,7 +47,7 @@ func walk(path string, flag int) (int, error) {
 		if name == "" {
 			name = "."
 		}
-		if magic(dir) { // links such as /proc/self/fd/1 lead where no name does, and are the process's own
+		if magic(dir) { // links such as /proc/self/fd/1; their targets may have no path
 			return unix.Openat(dir, strings.TrimLeft(rest, "/"), flag, uint32(Mode))
 		}
 		how := unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
@@ -104,7 +105,8 @@ func walk(path string, flag int) (int, error) {
 	}
 }
 
-// start opens the directory in which a path begins.
+// start opens the directory from which a path starts: the root or the current
+// directory.
 func start(dir int, path string) (fd int, rest string, err error) {
 	from := "."
 	if filepath.IsAbs(path) {
@@ -114,7 +116,7 @@ func start(dir int, path string) (fd int, rest string, err error) {
 	return fd, path, err
 }
 
-// magic reports whether a directory is of procfs.
+// magic reports whether a directory is on procfs.
 func magic(dir int) bool {
 	var st unix.Statfs_t
 	return unix.Fstatfs(dir, &st) == nil && st.Type == unix.PROC_SUPER_MAGIC
@@ -129,8 +131,8 @@ func linkAt(dir int, name string) (string, error) {
 	return link(dir, fd)
 }
 
-// link returns where the link fd of a directory leads, or "" for what is none. fd was opened with O_PATH, so
-// that it stays the one that was looked at.
+// link returns the target of fd if it is a symbolic link, else "". fd was opened with O_PATH, so
+// that it cannot be replaced after the check.
 func link(dir, fd int) (string, error) {
 	var st, parent unix.Stat_t
 	if err := errors.Join(unix.Fstat(fd, &st), unix.Fstat(dir, &parent)); err != nil {
@@ -148,8 +150,8 @@ func link(dir, fd int) (string, error) {
 	return string(buf[:max(n, 0)]), err
 }
 
-// settle refuses a file that is another user's, or that another user may have put there, and empties ours if
-// flag says so.
+// settle returns an error if a file belongs to another user or may have been put there by one.
+// Otherwise it truncates the file if flag has O_TRUNC.
 func settle(dir, fd, flag int) error {
 	var st, parent unix.Stat_t
 	if err := errors.Join(unix.Fstat(fd, &st), unix.Fstat(dir, &parent)); err != nil {
@@ -159,7 +161,8 @@ func settle(dir, fd, flag int) error {
 		return fmt.Errorf("a file of another user (%d) in a directory that everybody may write to: %w",
 			st.Uid, fs.ErrPermission)
 	}
-	// Where fs.protected_hardlinks is off, another user can give any file of ours a name there.
+	// If fs.protected_hardlinks is off, another user can make a hard link to any file of ours
+	// there.
 	regular := st.Mode&unix.S_IFMT == unix.S_IFREG
 	if flag&unix.O_CREAT != 0 && shared(parent) && regular && st.Nlink > 1 {
 		return fmt.Errorf("a file that has %d names in a directory that everybody may write to: %w",
@@ -171,13 +174,14 @@ func settle(dir, fd, flag int) error {
 	return nil
 }
 
-// shared reports a sticky directory that everybody may write to.
+// shared reports a sticky directory that all users can write to.
 func shared(dir unix.Stat_t) bool {
 	const both = unix.S_ISVTX | unix.S_IWOTH
 	return dir.Mode&both == both
 }
 
-// foreign reports whether st is of neither this user nor the owner of its sticky directory.
+// foreign reports whether st belongs to neither this user nor the owner of its sticky
+// directory.
 func foreign(st, parent unix.Stat_t) bool {
 	return shared(parent) && st.Uid != parent.Uid && st.Uid != uint32(unix.Geteuid())
 }

@@ -9,17 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bells are opened switched off, and wake the Poller while they are on.
+// Bells are the bells of a source (see the package comment). They are opened
+// switched off, and wake the Poller while they are on.
 type Bells struct {
-	On bool // the next writer wakes the reader
+	On bool // they are switched on
 
 	fds   []int
-	mems  [][]byte    // rings, of a page of data each
-	owner map[int]int // by ring of the events: the bell that has the ring
+	mems  [][]byte    // rings with one page of data each
+	owner map[int]int // descriptor of the bell that owns the ring, by ring of the events
 }
 
-// Open opens a bell. raise opens its event; ring is the ring of the event, whose bells
-// share one.
+// Open opens a bell. raise opens its event. Bells of events that share a ring share
+// one too; ring is the number of the events' ring.
 func (b *Bells) Open(p *Poller, ring int, filter string, raise func() (fd int, err error)) (err error) {
 	fd, err := raise()
 	if err != nil {
@@ -46,10 +47,10 @@ func (b *Bells) Open(p *Poller, ring int, filter string, raise func() (fd int, e
 	return p.Edge(fd, bellTag)
 }
 
-// Len is how many there are.
+// Len is the number of bells.
 func (b *Bells) Len() int { return len(b.fds) }
 
-// Switch switches the bells on or off, and reports whether it could.
+// Switch switches the bells on or off, and reports whether that succeeded.
 func (b *Bells) Switch(on bool) bool {
 	request := uint(unix.PERF_EVENT_IOC_DISABLE)
 	if on {
@@ -67,7 +68,7 @@ func (b *Bells) Switch(on bool) bool {
 	return ok
 }
 
-// Rang reports that one of them has rung since they are on.
+// Rang reports that a bell has rung since they were switched on.
 func (b *Bells) Rang() bool {
 	for _, mem := range b.mems {
 		page := pageOf(mem)
@@ -82,7 +83,7 @@ func pageOf(mem []byte) *unix.PerfEventMmapPage {
 	return (*unix.PerfEventMmapPage)(unsafe.Pointer(unsafe.SliceData(mem)))
 }
 
-// Close forgets the bells; others can be opened.
+// Close closes the bells; new ones can be opened afterwards.
 func (b *Bells) Close() {
 	for _, mem := range b.mems {
 		_ = unix.Munmap(mem)
@@ -93,8 +94,8 @@ func (b *Bells) Close() {
 	*b = Bells{}
 }
 
-// BellOf is the attribute of the bell of an event: of its samples only the
-// header is left, and each wakes.
+// BellOf returns the attr of an event's bell. Its samples have only a header,
+// and each wakes the reader.
 func BellOf(a unix.PerfEventAttr) unix.PerfEventAttr {
 	a.Sample_type, a.Read_format, a.Branch_sample_type = 0, 0, 0
 	a.Sample_regs_user, a.Sample_regs_intr, a.Sample_stack_user, a.Sample_max_stack = 0, 0, 0, 0
@@ -105,11 +106,11 @@ func BellOf(a unix.PerfEventAttr) unix.PerfEventAttr {
 	return a
 }
 
-// runTime is how long a thread runs until its bell rings.
+// runTime is the CPU time of a thread after which its bell rings.
 const runTime = time.Millisecond
 
-// ThreadBells are the attributes of the bells of a thread, in place of those of its
-// events. kept are the bits of attr that they share with these.
+// ThreadBells returns the attrs of two bells for a thread, which replace bells for
+// its events. They have the bits kept of a, the attr of an event.
 func ThreadBells(a *unix.PerfEventAttr, kept uint64) []unix.PerfEventAttr {
 	bell := unix.PerfEventAttr{
 		Type:    unix.PERF_TYPE_SOFTWARE,

@@ -1,20 +1,20 @@
-// Package poll waits for perf rings and for the end of tasks, and lets the thread that waits
+// Package poll waits for perf rings and for the end of tasks, and lets the waiting thread
 // sleep while nothing happens.
 //
 // A ring wakes its reader when it is half full, so that a busy ring wakes it
-// rarely. A lone event therefore has to be looked for: ten times a second. For a
-// target that does nothing that is ten wake-ups a second for nothing, and Go's
-// runtime adds some of its own to each.
+// rarely. To find a single event, the reader has to look ten times a second. If
+// the target does nothing, these wake-ups are useless, and Go's runtime adds
+// some of its own to each.
 //
 // So after a few looks that found nothing, each event gets a bell: the same event
-// once more, without any data, in a small ring that wakes with each record. The
-// next event rings it, the bells are switched off, and the reader looks as often
-// as before. Switched-off events cost nothing: the kernel takes them out of its
-// lists. One that rings too fast to be switched off in time fills its ring, and is
-// silent.
+// opened once more, without any data, with a small ring that wakes its reader at
+// each record. When the next event rings the bell, the bells are switched off, and
+// the reader looks ten times a second again. Switched-off events cost nothing,
+// since the kernel removes them from its lists. A bell that rings too fast to be
+// switched off in time fills its ring, and is then silent.
 //
-// Events that cannot be opened twice, since the CPU has few of them, and those of
-// which not each occurrence makes a sample, have no bell of their own. If they are a
-// thread's, they can only come when it runs: what rings is that it is switched out,
-// or has run for a while.
+// Some events have no bell: events that cannot be opened twice, since the CPU has
+// few counters, and events of which not each occurrence makes a sample. If such an
+// event is for a thread, it can only come while the thread runs. The thread then
+// gets bells that ring when it is switched out, and when it has run for a while.
 package poll

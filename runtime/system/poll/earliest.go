@@ -2,7 +2,7 @@ package poll
 
 import "time"
 
-// Earliest is the first of some moments; moments that are zero do not count.
+// Earliest returns the earliest of some times; zero times do not count.
 func Earliest(ts ...time.Time) time.Time {
 	var first time.Time
 	for _, t := range ts {

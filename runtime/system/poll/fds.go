@@ -22,7 +22,7 @@ func SetFilter(fd int, filter string) error {
 	return nil
 }
 
-// HungUp reports that the tasks of an event are gone.
+// HungUp reports that the tasks of an event have ended.
 func HungUp(fd int) bool {
 	p := []unix.PollFd{{Fd: int32(fd)}}
 	n, err := unix.Poll(p, 0)

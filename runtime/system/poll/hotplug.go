@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file hears of CPUs that come, so that a reader that sleeps is woken for
-// them: the kernel tells of devices that come and go through a netlink socket. It
-// tells only processes of the first user namespace.
+// This file wakes a sleeping reader when a CPU comes online. The kernel reports
+// added and removed devices through a netlink socket, but only to processes of
+// the initial user namespace.
 
-// firstUserNS is the first user namespace (PROC_USER_INIT_INO in
+// firstUserNS is the initial user namespace (PROC_USER_INIT_INO in
 // include/linux/proc_ns.h).
 const firstUserNS = "user:[4026531837]"
 
-// A cpuSocket tells of devices; -1 if there is none.
+// A cpuSocket is the netlink socket for devices; -1 if there is none.
 type cpuSocket struct{ uevents int }
 
 func (s *cpuSocket) close() error {
@@ -25,10 +25,11 @@ func (s *cpuSocket) close() error {
 	return unix.Close(s.uevents)
 }
 
-// HearsCPUs reports that CPUs which come wake the thread that waits.
+// HearsCPUs reports that CPUs that come online end a Wait.
 func (s *cpuSocket) HearsCPUs() bool { return s.uevents >= 0 }
 
-// HearCPUs has CPUs that come wake the thread that waits, where the kernel tells of them.
+// HearCPUs makes CPUs that come online end a Wait, if the kernel reports them to this
+// process.
 func (p *Poller) HearCPUs() {
 	if ns, err := os.Readlink("/proc/self/ns/user"); err != nil || ns != firstUserNS {
 		return
@@ -46,14 +47,15 @@ func (p *Poller) HearCPUs() {
 	p.uevents = fd
 }
 
-// changed takes what the socket has, and reports whether it is about CPUs.
+// changed reads all messages of the socket, and reports whether one is about
+// CPUs.
 func (s *cpuSocket) changed() (about bool) {
 	var b [4096]byte
 	for {
 		n, _, err := unix.Recvfrom(s.uevents, b[:], 0)
 		switch {
 		case err == unix.ENOBUFS:
-			about = true // some were lost
+			about = true // messages were lost
 		case err != nil && err != unix.EINTR:
 			return about
 		case n > 0:

@@ -13,7 +13,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Poller waits for rings, for tasks that end and for a context, with one
+// A Poller waits for rings, for the end of tasks and for a context, with one
 // epoll instance and no goroutine.
 type Poller struct {
 	ep      int
@@ -24,46 +24,47 @@ type Poller struct {
 	wait
 	cpuSocket
 
-	// Watched counts the descriptors whose hang-up has not come. Hung is
-	// filled by Wait and emptied by the caller.
+	// Watched counts the descriptors that have not hung up. Hung has the tags
+	// of descriptors that have; Wait fills it, the caller empties it.
 	Watched int
 	Hung    []int
 	Signs
 }
 
-// Signs say what else the last Wait has met.
+// Signs are the other causes for which Wait has returned.
 type Signs struct {
-	Called bool // somebody called Ring, or a task of End has ended
-	Ended  bool // such a task has ended at any time
+	Called bool // Ring was called, or a task with the tag End has ended
+	Ended  bool // a task with the tag End has ended; never reset
 	CPUs   bool // CPUs came or went; the caller resets it
 }
 
-// A wait is one call of Wait.
+// A wait is the state of one call of Wait.
 type wait struct {
-	file    *os.File // of ep: Go's own poller waits for it
+	file    *os.File // ep as a file, so that Go's own poller waits for it
 	conn    syscall.RawConn
 	look    func(fd uintptr) bool
 	filled  func() bool
 	looks   int
-	ready   int  // events that are there
-	stirred bool // there was one, which is told only once
+	ready   int  // number of pending events
+	stirred bool // a wake-up was consumed, which the kernel reports only once
 	failed  error
 }
 
-// The tags of descriptors that are no rings'.
+// Tags of descriptors that are not rings.
 const (
 	wakeTag = -1
 	cpusTag = -2
-	Buffer  = -3 // wakes when its writer wants so
+	Buffer  = -3 // a buffer whose writer decides when to wake
 	bellTag = -4
-	End     = -5 // a task whose end ends Wait, and nothing else
+	End     = -5 // a task whose end ends a Wait, without being listed in Hung
 	nestTag = -6 // another Poller
-	// PIDs and tags below it are tasks whose end is told as a hang-up.
+	// PIDs is the limit for tags of tasks whose end is listed in Hung: tags
+	// below it.
 	PIDs = -16
 )
 
-// New makes a Poller. filled reports that some ring is so full that the kernel has
-// woken the thread that waits; it is asked before each wait.
+// New makes a Poller. filled must report whether some ring is so full that the
+// kernel has already sent its wake-up; it is called before each wait.
 func New(filled func() bool) (*Poller, error) {
 	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -83,9 +84,9 @@ func New(filled func() bool) (*Poller, error) {
 	return p, nil
 }
 
-// open hands the instance to Go's poller. A thread that waits in a system call of
-// ours would keep the runtime's monitor awake, which looks after it many times
-// before it takes that for a long wait.
+// open registers the epoll instance with Go's poller. A thread that waits in a
+// system call of its own would keep the runtime's monitor thread awake, which
+// checks it many times before it treats the wait as long.
 func (p *Poller) open() (err error) {
 	if err = unix.SetNonblock(p.ep, true); err != nil {
 		return err
@@ -102,7 +103,7 @@ func waitError(err error) error {
 	return &diag.Error{Op: "wait for", Subject: "events", Cause: err, Class: diag.Attach}
 }
 
-// Close releases everything but what is watched.
+// Close releases everything except the watched descriptors.
 func (p *Poller) Close() error {
 	if p.unwatch != nil {
 		p.unwatch()
@@ -114,7 +115,7 @@ func (p *Poller) Close() error {
 	return errors.Join(err, unix.Close(p.ep))
 }
 
-// Add watches fd; Wait reports its hang-up as tag.
+// Add watches fd; if it hangs up, Wait adds tag to Hung.
 func (p *Poller) Add(fd, tag int) error {
 	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(tag)}
 	if err := unix.EpollCtl(p.ep, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
@@ -124,29 +125,30 @@ func (p *Poller) Add(fd, tag int) error {
 	return nil
 }
 
-// Edge watches fd; Wait wakes once for what happens there, not as long as there is
-// something in it.
+// Edge watches fd edge-triggered: new data ends a Wait once, even if it is not
+// read.
 func (p *Poller) Edge(fd int, tag int32) error {
 	return unix.EpollCtl(p.ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{
 		Events: unix.EPOLLIN | unix.EPOLLET, Fd: tag,
 	})
 }
 
-// Nest has p's Wait end with what would end that of inner, which is not told: the caller then
-// looks at inner.
+// Nest makes p's Wait return when inner's would. The cause is not reported; the caller then
+// calls inner's Wait.
 func (p *Poller) Nest(inner *Poller) error { return p.Edge(inner.ep, nestTag) }
 
-// Remove ends the watch: a hung-up descriptor would wake every wait.
+// Remove stops watching fd: a descriptor that has hung up would end every Wait.
 func (p *Poller) Remove(fd int) {
 	if unix.EpollCtl(p.ep, unix.EPOLL_CTL_DEL, fd, nil) == nil {
 		p.Watched--
 	}
 }
 
-// Ring ends a Wait, or the next one. Any goroutine may call it.
+// Ring ends the current Wait, or the next one. Any goroutine may call it.
 func (p *Poller) Ring() { p.wake.ring() }
 
-// Wait sleeps until a ring wakes it, it is called, the context is done, or timeout.
+// Wait sleeps until a ring wakes it, Ring is called, ctx is done, or timeout has
+// passed. woken reports that rings or tasks have something new.
 func (p *Poller) Wait(ctx context.Context, timeout time.Duration) (woken bool, err error) {
 	if ctx != p.ctx {
 		p.watchContext(ctx)
@@ -171,7 +173,7 @@ func (p *Poller) Wait(ctx context.Context, timeout time.Duration) (woken bool, e
 		case ev.Fd == End:
 			p.Called, p.Ended = true, true
 		case ev.Fd == bellTag:
-			woken = true // also if its task has ended
+			woken = true // even if its task has ended
 		case ev.Events&(unix.EPOLLHUP|unix.EPOLLERR) != 0, ev.Fd < PIDs:
 			p.Hung = append(p.Hung, int(ev.Fd))
 			woken = true
@@ -182,7 +184,7 @@ func (p *Poller) Wait(ctx context.Context, timeout time.Duration) (woken bool, e
 	return woken, nil
 }
 
-// sleep waits for events, and returns how many there are.
+// sleep waits for events, and returns their number.
 func (p *Poller) sleep(timeout time.Duration) (n int, err error) {
 	p.looks, p.stirred = 0, false
 	if timeout <= 0 {
@@ -201,10 +203,10 @@ func (p *Poller) sleep(timeout time.Duration) (n int, err error) {
 	return p.ready, p.failed
 }
 
-// awake reports that the wait is over. A ring tells only once that it woke somebody
-// (perf_poll in kernel/events/core.c), and Go's poller may have been the one that
-// asked. So whatever makes that call again counts, and before the first wait
-// nobody may sleep over a ring that is full enough.
+// awake reports that the wait is over. The kernel reports the wake-up of a ring
+// only once (perf_poll in kernel/events/core.c), and Go's poller may have consumed
+// it. So a second call counts as a wake-up, and the first call also checks filled,
+// so that a ring that is full enough is not missed.
 func (p *Poller) awake(fd uintptr) bool {
 	p.looks++
 	p.ready, p.failed = unix.EpollWait(int(fd), p.events[:], 0)
@@ -212,8 +214,8 @@ func (p *Poller) awake(fd uintptr) bool {
 	return p.ready != 0 || p.failed != nil || p.stirred
 }
 
-// watchContext lets ctx's end interrupt Wait. The registration is kept as
-// long as the caller comes with the same context.
+// watchContext makes the end of ctx interrupt Wait. The registration is kept as
+// long as Wait is called with the same context.
 func (p *Poller) watchContext(ctx context.Context) {
 	if p.unwatch != nil {
 		p.unwatch()
@@ -226,8 +228,8 @@ func (p *Poller) watchContext(ctx context.Context) {
 	p.unwatch = context.AfterFunc(ctx, p.wake.ring)
 }
 
-// A waker is an eventfd that may be rung from another goroutine, also while
-// it is being closed.
+// A waker is an eventfd that another goroutine may ring, also while it is being
+// closed.
 type waker struct {
 	mu sync.Mutex
 	fd int
@@ -249,7 +251,7 @@ func (w *waker) close() error {
 	return err
 }
 
-// Hear calls fn for each word of a channel, until end is called.
+// Hear calls fn for each value of a channel, until end is called.
 func Hear(words <-chan struct{}, fn func()) (end func()) {
 	stop := make(chan struct{})
 	var hearing sync.WaitGroup

@@ -4,8 +4,8 @@ import (
 	"os"
 )
 
-// This file has os's functions for single files, with capabilities raised while
-// the file is opened.
+// This file has the functions of package os for single files, with capabilities
+// raised while the file is opened.
 
 // ReadFile is os.ReadFile.
 func ReadFile(s Set, path string) (b []byte, err error) {

@@ -1,19 +1,19 @@
-// Package privilege keeps the caller's rights to files apart from the
-// program's rights in the kernel. The command calls Begin first of all; the
-// packages that read the kernel's own files and those of traced processes call
-// Raise, or its forms for one file; nobody else gets more than the caller has.
+// Package privilege keeps the caller's rights to files apart from the program's
+// rights in the kernel. The command calls Begin before anything else. The
+// packages that read files of the kernel and of traced processes call Raise, or
+// its forms for one file. All other code has only the caller's rights.
 //
 // A program with file capabilities (setcap) gives them to everybody who executes it.
-// Those that open perf events and load programs do no harm to files, and stay
-// effective. Those that read any file (CAP_DAC_READ_SEARCH) or look into any
-// process (CAP_SYS_PTRACE) would make scripts, recordings and outputs, whose
-// names the caller chooses, the means to read and write other people's files:
-// they are taken out of every thread's effective set at the start and come
-// back for single calls, on one thread.
+// The capabilities to open perf events and to load programs are no danger to files,
+// and stay effective. The capabilities to read any file (CAP_DAC_READ_SEARCH) and to
+// access any process (CAP_SYS_PTRACE) are dangerous: the caller chooses the names of
+// scripts, recordings and outputs, and could read and write other people's files
+// with them. So they are removed from every thread's effective set at the start, and
+// raised for single calls, on one thread.
 //
-// Root is root: it has these rights without us, and nothing changes. A program
-// that is set-uid or set-gid does not start at all: files would be opened with
-// the rights of its owner.
+// Root has these rights anyway, so nothing changes for it. A program that is
+// set-uid or set-gid does not start: files would be opened with the rights of
+// its owner.
 package privilege
 
 import (
@@ -36,36 +36,37 @@ type Set uint64
 
 // The capabilities that Raise raises.
 const (
-	// Processes looks into processes of other users: their files in /proc,
-	// and their root directories. Files below these are opened with the
-	// caller's own rights.
+	// Processes allows access to processes of other users: their files in
+	// /proc, and their root directories. Files below the root directories are
+	// opened with the caller's own rights.
 	Processes Set = 1 << unix.CAP_SYS_PTRACE
-	// Kernel reads and writes the kernel's own files: tracefs, debugfs. Not
-	// kcore, where the contents of all files are that were read lately.
+	// Kernel allows reading and writing files of the kernel: tracefs, debugfs.
+	// It must not be used for kcore, which has the contents of all recently
+	// read files.
 	Kernel Set = 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_DAC_OVERRIDE
-	// Programs reads files that traced processes have mapped, wherever they
-	// are. The caller of Raise shows nothing of a file that is no program.
+	// Programs allows reading files that traced processes have mapped, at any
+	// path. The caller of Raise must not show the content of files that are not
+	// programs.
 	Programs Set = 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_SYS_PTRACE
 )
 
-// always are the capabilities that stay effective: they are about the kernel's
+// always are the capabilities that stay effective: they allow the use of kernel
 // interfaces, and open no file that the caller cannot open.
 const always Set = 1<<unix.CAP_PERFMON | 1<<unix.CAP_BPF | 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_SYSLOG |
 	1<<unix.CAP_IPC_LOCK | 1<<unix.CAP_SYS_RESOURCE | 1<<unix.CAP_NET_ADMIN
 
-// Run are the capabilities that a run needs once its events are open: to open those of CPUs and
-// threads that come later, to read programs' maps, and to read files of the kernel and of
-// processes.
+// Run are the capabilities that a run needs after its events were opened: to open events on new
+// CPUs and threads, to read maps of programs, and to read files of the kernel and of processes.
 const Run Set = 1<<unix.CAP_PERFMON | 1<<unix.CAP_BPF | 1<<unix.CAP_SYSLOG | 1<<unix.CAP_IPC_LOCK |
 	1<<unix.CAP_SYS_RESOURCE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_SYS_PTRACE
 
-// Opening are the capabilities that opening events of all kinds may need besides: probes in programs, files
-// of the kernel that are written, its memory.
+// Opening are the additional capabilities that opening events may need: for probes in programs, for
+// writing files of the kernel, and for its memory.
 const Opening Set = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN | 1<<unix.CAP_DAC_OVERRIDE |
 	1<<unix.CAP_SYS_RAWIO
 
-// Keep gives up all capabilities but the ones in s, for good, on all threads. Kernels before 5.8 have
-// CAP_SYS_ADMIN in place of those for tracing: there it stays.
+// Keep gives up all capabilities except s, for good, on all threads. Kernels before 5.8 have
+// CAP_SYS_ADMIN in place of the capabilities for tracing; there it is kept too.
 func Keep(s Set) error {
 	if !perfmonSuffices() {
 		s |= 1 << unix.CAP_SYS_ADMIN
@@ -78,9 +79,9 @@ func Keep(s Set) error {
 		inheritable: now.inheritable & s})
 }
 
-// perfmonSuffices reports that the kernel knows CAP_PERFMON, and so CAP_BPF, and asks for no
-// more: where perf_event_paranoid may be 3 or more, as with Debian's kernels, it then wants
-// CAP_SYS_ADMIN for events of CPUs that come online, too.
+// perfmonSuffices reports that the kernel has CAP_PERFMON, and so CAP_BPF, and requires no
+// more. If perf_event_paranoid is 3 or more, as it can be on Debian's kernels, CAP_SYS_ADMIN
+// is required for events, also on CPUs that come online later.
 func perfmonSuffices() bool {
 	if unix.Prctl(unix.PR_CAPBSET_READ, unix.CAP_PERFMON, 0, 0, 0) != nil {
 		return false
@@ -93,9 +94,10 @@ func perfmonSuffices() bool {
 	return err == nil && level <= 2
 }
 
-// Begin refuses to run set-uid and takes the capabilities that Raise raises out
-// of the effective set of all threads, and those that nothing here needs out of
-// the permitted set. It comes before anything is opened.
+// Begin returns an error if the program is set-uid. It removes the capabilities
+// for Raise from the effective set of all threads, and the capabilities that
+// are never needed from the permitted set. It must be called before anything is
+// opened.
 func Begin() error {
 	if os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() {
 		e := diag.Errorf(diag.Usage, "start", program(),
@@ -126,8 +128,8 @@ func Begin() error {
 	return err
 }
 
-// setAll changes all threads: the runtime has started several by now, and each has credentials of
-// its own.
+// setAll changes all threads: the Go runtime has already started several, and each has its own
+// credentials.
 func setAll(want state) error {
 	header, data := want.encode()
 	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)),
@@ -140,12 +142,12 @@ func setAll(want state) error {
 	return nil
 }
 
-// Raise calls f with the capabilities of s, as far as the program has them, on
-// a thread that has them as long as f runs. f only opens files, by names that
-// the caller of the program did not choose, and starts nothing.
+// Raise calls f on a thread that has the capabilities of s while f runs, as far
+// as the program has them. f must only open files, by names that the caller of
+// the program did not choose, and must not start goroutines or programs.
 //
-// The state is the thread's own, in the kernel. Threads that the runtime starts
-// meanwhile do not inherit it: from a locked thread it starts none.
+// The raised capabilities belong to that thread alone. New threads do not
+// inherit them: the Go runtime starts none from a locked thread.
 func Raise(s Set, f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -157,12 +159,12 @@ func Raise(s Set, f func()) {
 	raised := now
 	raised.effective |= now.permitted & s
 	if set(raised) != nil {
-		f() // with the caller's own rights, which may suffice
+		f() // with the caller's own rights, which may be enough
 		return
 	}
 	defer func() {
 		err := set(now)
-		if left, e := get(); err != nil && e == nil { // Keep came meanwhile
+		if left, e := get(); err != nil && e == nil { // Keep was called meanwhile
 			now.effective, now.permitted = now.effective&left.permitted, left.permitted
 			now.inheritable &= left.inheritable
 			err = set(now)
@@ -174,7 +176,7 @@ func Raise(s Set, f func()) {
 	f()
 }
 
-// A state is the capabilities of a thread.
+// A state has the capability sets of a thread.
 type state struct{ effective, permitted, inheritable Set }
 
 func get() (state, error) {
@@ -188,7 +190,7 @@ func get() (state, error) {
 		join(data[0].Inheritable, data[1].Inheritable)}, nil
 }
 
-// set changes the calling thread, which is locked.
+// set changes the calling thread, which must be locked.
 func set(s state) error {
 	header, data := s.encode()
 	return unix.Capset(header, &data[0])
@@ -201,20 +203,20 @@ func (s state) encode() (*unix.CapUserHeader, *[2]unix.CapUserData) {
 	}
 }
 
-// Tracing is the text for setcap that allows tracing of all processes.
+// Tracing is the argument of setcap that allows tracing all processes.
 const Tracing = "cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_dac_read_search,cap_ipc_lock"
 
-// Advice is the command by which root lets a group trace without being root.
-// The group comes first: everybody who can execute a program with these
-// capabilities can watch all processes. setcap comes last, since chgrp takes
-// capabilities away.
+// Advice is the command by which root allows a group to trace without being
+// root. The program is first restricted to the group, since any user who can
+// execute a program with these capabilities can observe all processes. setcap
+// is last, since chgrp removes capabilities.
 func Advice(capabilities, program string) string {
 	return fmt.Sprintf("run as root, or let the group perf trace: sudo sh -c '%s'",
 		Restrict(program, capabilities))
 }
 
-// Restrict is the shell command that gives the capabilities to a program and the
-// program to a group.
+// Restrict is the shell command that restricts a program to a group and gives it
+// the capabilities.
 func Restrict(program, capabilities string) string {
 	return fmt.Sprintf("groupadd -f perf && chgrp perf %[1]s && chmod 750 %[1]s && setcap %[2]s+ep %[1]s",
 		program, capabilities)
@@ -230,7 +232,7 @@ func OpenToAll(program string) bool {
 	return err == nil && size > 0
 }
 
-// program is our file, for commands in hints.
+// program is the path of our executable, for commands in hints.
 func program() string {
 	path, err := os.Executable()
 	if err != nil || errors.Is(err, os.ErrNotExist) {

@@ -1,19 +1,19 @@
-// Package sandbox takes from the process what a run does not need once everything is open:
-// capabilities, system calls, places to write to. What then goes wrong in the parsers of files and
-// texts of others (programs' symbols, recordings, names) cannot start programs, reach other
+// Package sandbox removes the rights that a run no longer needs after everything was opened:
+// capabilities, system calls, directories to write to. An attacker who takes over a parser of
+// foreign data (symbols of programs, recordings, names) can then not start programs, reach other
 // machines or change files. The command calls Enter when events are about to flow, before a
 // recording is read.
 //
-// It has three walls, each as far as the kernel has it:
+// It has three walls; each is used if the kernel has it:
 //
 //   - capabilities that no run needs are given up for good, and no_new_privs is set;
 //   - seccomp refuses the system calls of refused, with EPERM, and all of other architectures;
 //   - Landlock refuses to write anywhere but in the directories of results, and to read what
 //     the run does not read.
 //
-// Landlock forbids to look into processes outside. The stacks of programs need that: the files
-// that a process sees are below /proc/PID/root, and before 6.15 its mappings are not told either.
-// A live run with such stacks is without it.
+// Landlock forbids access to processes outside of the sandbox. Stacks of programs need that
+// access: the files of a process are read below /proc/PID/root, and before Linux 6.15 its
+// mappings cannot be read either. So a live run with such stacks does not use Landlock.
 package sandbox
 
 import (
@@ -35,35 +35,37 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// Needs is what a run does after it has entered.
+// Needs lists the things that a run still does after Enter.
 type Needs struct {
-	// Writes are directories in which it makes, changes and removes files.
+	// Writes are the directories in which the run makes, changes and removes
+	// files.
 	Writes []string
-	// Removes are directories of which it removes others, with all that is in them; these are
-	// among Writes.
+	// Removes are directories whose subdirectories the run removes with all their content;
+	// they are also in Writes.
 	Removes []string
-	// Network says that it makes sockets: to send, to be asked, to ask for names.
+	// Network says that the run makes sockets: to send results, to answer
+	// requests, to ask for names.
 	Network bool
-	// Processes says that it looks into other processes: what they have mapped, and files as they
-	// see them.
+	// Processes says that the run reads other processes: their mappings, and files below their
+	// root directories.
 	Processes bool
-	// Cgroups says that it opens cgroups by their numbers.
+	// Cgroups says that the run opens cgroups by their numbers.
 	Cgroups bool
-	// Files says that it reads programs wherever they are; else it reads what the kernel tells,
-	// and settings.
+	// Files says that the run reads programs at any path. Otherwise it reads only files of the
+	// kernel and settings.
 	Files bool
-	// Kernel says that it reads the kernel's memory, through kcore.
+	// Kernel says that the run reads the kernel's memory through kcore.
 	Kernel bool
-	// Command says that there is a command to end.
+	// Command says that the run may have to kill a command.
 	Command bool
-	// Opens says that it goes on to open events of all kinds, and what they need: a process that runs
-	// several scripts, one after the other.
+	// Opens says that the process opens events of all kinds later, since it runs several scripts,
+	// one after the other.
 	Opens bool
-	// Starts says that it starts programs, such as git.
+	// Starts says that the run starts programs, such as git.
 	Starts bool
 }
 
-// Walls says what Enter could put up.
+// Walls says which walls Enter could set up.
 type Walls struct{ Capabilities, Seccomp, Landlock bool }
 
 func (w Walls) String() string {
@@ -82,8 +84,8 @@ func (w Walls) String() string {
 	return strings.Join(up, ", ")
 }
 
-// Enter gives up all that n does not say, for the whole process and for good. What the kernel
-// lacks is left out, and told by Walls.
+// Enter gives up all rights that n does not list, for the whole process and for good. Walls
+// that the kernel does not have are left out.
 func Enter(n Needs) (w Walls, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -118,9 +120,9 @@ func Enter(n Needs) (w Walls, err error) {
 	return w, nil
 }
 
-// noNewPrivileges has nothing that this process could start get more than it has. A program
-// that was built with cgo cannot change all its threads: there the filter of system calls sets
-// it, with its own, for all.
+// noNewPrivileges prevents programs started by this process from getting more rights than it
+// has. A program built with cgo cannot change all its threads this way; there the seccomp
+// filter sets it for all threads.
 func noNewPrivileges() error {
 	_, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0)
 	if errno == syscall.ENOTSUP {
@@ -132,11 +134,11 @@ func noNewPrivileges() error {
 	return nil
 }
 
-// machine are the files that tell about the machine, all processes on it, and about times and names.
+// machine are the directories with facts about the machine, its processes, times and names.
 var machine = []string{"/proc", "/sys", "/dev", "/etc", "/run/systemd", "/usr/share", "/usr/local/share",
 	"/usr/lib/debug", "/lib/modules", "/usr/lib/modules", "/boot"}
 
-// land has files outside refused. What is open stays so.
+// land sets up Landlock, which refuses all other files. Open files stay usable.
 func (n *Needs) land() (up bool, err error) {
 	if version, err := landlockVersion(); err != nil || version == 0 {
 		return false, err
@@ -164,22 +166,23 @@ func (n *Needs) land() (up bool, err error) {
 // removeDir is LANDLOCK_ACCESS_FS_REMOVE_DIR.
 const removeDir = 1 << 4
 
-// landlockVersion is 0 where the kernel has none, or has it switched off.
+// landlockVersion is the version of Landlock; 0 if the kernel does not have it,
+// or if it is switched off.
 func landlockVersion() (int, error) {
 	const version = 1 // LANDLOCK_CREATE_RULESET_VERSION
 	v, _, errno := syscall.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
 	switch errno {
 	case 0:
 		return int(v), nil
-	case syscall.ENOSYS, syscall.EOPNOTSUPP, syscall.EPERM: // the last by seccomp of a container
+	case syscall.ENOSYS, syscall.EOPNOTSUPP, syscall.EPERM: // EPERM: by a container
 		return 0, nil
 	}
 	return 0, fmt.Errorf("ask for Landlock: %w", errno)
 }
 
-// refused are system calls that no run makes after it has begun, and intruders would
-// want: to start programs, to look into and change others, to change the machine, to get out of a
-// container, and such as had many mistakes.
+// refused are system calls that no run makes after it has begun and that would help an attacker:
+// to read and change other processes, to change the machine, to leave a container, and calls that
+// had many security bugs.
 var refused = []string{
 	"ptrace", "process_vm_writev", "process_madvise",
 	"kcmp", "pidfd_getfd", "mount", "umount", "umount2", "pivot_root", "chroot", "move_mount",
@@ -196,8 +199,9 @@ var refused = []string{
 	"set_mempolicy", "memfd_secret", "vmsplice",
 }
 
-// Some are refused to runs that do not need them: to start programs, sockets (what is open, and
-// listens, goes on), the memory of processes, files by their numbers.
+// System calls that are refused unless the run needs them: to start programs, to make sockets
+// (open and listening ones stay usable), to read memory of processes, to open files by their
+// numbers.
 var (
 	programs = []string{"execve", "execveat"}
 	sockets  = []string{"socket", "socketpair", "connect", "bind", "listen"}
@@ -205,11 +209,11 @@ var (
 	handles  = []string{"open_by_handle_at", "name_to_handle_at"}
 )
 
-// filter has system calls refused, to all threads.
+// filter sets up the seccomp filter for all threads.
 func (n *Needs) filter() (up bool, err error) {
 	info, err := arch.GetInfo("")
 	if err != nil {
-		return false, nil // an architecture that the library does not know
+		return false, nil // an architecture that the library does not support
 	}
 	names := slices.Clip(refused)
 	for _, x := range []struct {
@@ -234,7 +238,8 @@ func (n *Needs) filter() (up bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("make the filter of system calls: %w", err)
 	}
-	// Numbers of another architecture, which a program can use as well, mean other calls.
+	// A program can also make calls with the numbers of another architecture, which mean
+	// other calls.
 	const offsetOfArch = 4
 	code = append([]bpf.Instruction{
 		bpf.LoadAbsolute{Off: offsetOfArch, Size: 4},
@@ -257,7 +262,7 @@ func (n *Needs) filter() (up bool, err error) {
 	case errno == 0:
 		return true, nil
 	case errors.Is(errno, syscall.ENOSYS), errors.Is(errno, syscall.EINVAL):
-		return false, nil // the kernel has no filters
+		return false, nil // the kernel has no seccomp filters
 	}
 	return false, os.NewSyscallError("seccomp", errno)
 }

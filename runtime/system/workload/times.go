@@ -8,23 +8,24 @@ import (
 	"time"
 )
 
-// This file measures the command as time of a shell does: the kernel tells the parent what a child and
-// those that it waited for took, exactly, once it has ended; before that /proc does, in ticks.
+// This file measures the times of the command like the shell's time. When a child has ended, the
+// kernel reports the exact CPU time of the child and of the children that it waited for. Before
+// that, the times are read from /proc, in ticks.
 
-// Times are a command's times: since it was let go, in user code and in the kernel, with the children that
-// it waited for.
+// Times has the elapsed time since a command was released, and its CPU time in user code and in the
+// kernel, including children that it waited for.
 type Times struct{ Elapsed, User, System time.Duration }
 
 const (
-	tick     = 10 * time.Millisecond // of /proc: USER_HZ is 100 on all machines
-	lastWait = time.Second           // for a command that is on its way out
+	tick     = 10 * time.Millisecond // unit of /proc: USER_HZ is 100 on all machines
+	lastWait = time.Second           // longest wait for a command that is ending
 	exiting  = 4                     // PF_EXITING of include/linux/sched.h
 )
 
-// Times measures the command; of one that ends at this moment it waits for the end.
+// Times measures the command. If the command is ending, it waits for the end.
 func (c *Command) Times() (t Times, err error) {
 	if c.child.began.IsZero() {
-		return t, nil // it is held
+		return t, nil // the command is still held
 	}
 	stat, err := c.procStat()
 	if err != nil || stat.gone {
@@ -37,23 +38,24 @@ func (c *Command) Times() (t Times, err error) {
 	if st, ok := c.Status(); ok {
 		t, err = Times{c.child.over.Sub(c.child.began), st.UserTime(), st.SystemTime()}, nil
 	}
-	// The kernel divides the time between user code and itself by what it samples, so that either may shrink.
+	// The kernel estimates the parts of user code and kernel by sampling, so either may decrease.
 	t.User, t.System = max(0, t.User-c.child.before.User), max(0, t.System-c.child.before.System)
 	return t, err
 }
 
 type procStat struct {
-	gone         bool // it is on its way out, or a zombie
+	gone         bool // the command is ending, or a zombie
 	user, system time.Duration
 }
 
-// procStat reads what /proc tells of the command.
+// procStat reads the state and times of the command from /proc.
 func (c *Command) procStat() (s procStat, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.PID()))
 	if err != nil {
 		return s, err
 	}
-	// The name, in parentheses, may have spaces; state is the field behind it, the third of all.
+	// The name, in parentheses, may have spaces; the state is the field after it, the third of
+	// all.
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) < 15 {
 		return s, fmt.Errorf("/proc/%d/stat: got %d fields, want 17 at least", c.PID(), len(fields)+2)

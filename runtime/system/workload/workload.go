@@ -1,10 +1,10 @@
 // Package workload starts a command and holds it until its events are attached.
 //
-// Go cannot run code between fork and exec, so the child is our own binary
-// once more: MaybeExecChild, which main calls first, sees the mark in argv[0],
-// waits for a byte on a pipe and executes the command. Events on the child are
-// opened with enable_on_exec, so that nothing of the stub is counted, and the
-// command's own execve and mappings are in the records.
+// Go cannot run code between fork and exec, so the child first runs our own
+// binary: MaybeExecChild, which main calls first, recognizes the mark in
+// argv[0], waits for a byte on a pipe and executes the command. Events on the
+// child are opened with enable_on_exec, so that nothing of the stub is counted,
+// and the command's own execve and mappings are in the records.
 //
 // Tempting and wrong: ptrace stops the child after its exec, when the mappings
 // are made, and is forbidden in many containers; SIGSTOP from the parent comes
@@ -27,14 +27,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Command is to be started and observed. Zero members are inherited.
+// A Command is a command to start and observe. Zero members are inherited.
 type Command struct {
 	Args                  []string // the command and its arguments
-	Env                   []string // nil is our own environment
+	Env                   []string // nil means our own environment
 	Dir                   string
-	Stdin, Stdout, Stderr *os.File // nil is our own
-	// Openers is how many sources and counters attach to the command before
-	// it runs; 0 is one. The last one lets it go.
+	Stdin, Stdout, Stderr *os.File // nil means our own
+	// Openers is the number of sources and counters that attach to the command
+	// before it runs; 0 means one. The command runs when each of them has
+	// called Release.
 	Openers int
 
 	child child
@@ -42,29 +43,29 @@ type Command struct {
 
 // A child is the process that becomes the command.
 type child struct {
-	held     bool // it waits for us
-	attached int  // openers that are ready meanwhile
+	held     bool // it waits for Release
+	attached int  // openers that have called Release
 	path     string
 	process  *os.Process
 	tid      int      // the thread that will call execve
-	hold     *os.File // a byte lets the child go; closing ends it
+	hold     *os.File // a byte releases the child; closing ends it
 	report   *os.File // the child's tid, then errno if execve failed
 	ended    chan struct{}
 	state    *os.ProcessState
 	waitErr  error
-	before   Times     // what the held child took before it became the command
-	began    time.Time // the command was let go
-	over     time.Time // it was waited for
+	before   Times     // CPU time of the child before the command ran
+	began    time.Time // time of the release
+	over     time.Time // time at which its end was noticed
 }
 
 const (
 	execMark = "ppscript-exec" // argv[0] of the held child
 	holdFD   = 3               // the child reads it
-	reportFD = 4               // the child writes it, closed by a good execve
+	reportFD = 4               // the child writes it; a successful execve closes it
 )
 
-// MaybeExecChild turns a process that Start started into the workload, and
-// does not return then. The main function of every binary that opens
+// MaybeExecChild turns a process that was started by Start into the workload,
+// and then does not return. The main function of every binary that opens
 // workloads calls it first, while nothing else runs.
 func MaybeExecChild() {
 	if len(os.Args) < 3 || os.Args[0] != execMark {
@@ -74,13 +75,13 @@ func MaybeExecChild() {
 }
 
 func execChild(path string, args []string) int {
-	// Exec by another thread than the main one gives it the main one's id;
-	// the parent attaches to the thread that we say.
+	// If another thread than the main one calls execve, it gets the id of the
+	// main thread. The parent attaches to the thread that we report.
 	runtime.LockOSThread()
 	unix.CloseOnExec(holdFD)
 	unix.CloseOnExec(reportFD)
 	report := os.NewFile(reportFD, "report")
-	// What we took until here is not the command's, whose exec keeps it.
+	// CPU time used so far does not belong to the command, but execve keeps it.
 	var own unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &own)
 	fmt.Fprintln(report, unix.Gettid(), own.Utime.Nano(), own.Stime.Nano())
@@ -91,13 +92,13 @@ func execChild(path string, args []string) int {
 			continue
 		}
 		if n != 1 {
-			return 125 // the parent gave up
+			return 125 // the parent does not want to run the command
 		}
 		break
 	}
 	err := unix.Exec(path, args, os.Environ())
 	if err == unix.ENOEXEC {
-		// A script without #!, which shells and execvp run with sh.
+		// A script without #!; shells and execvp run it with sh.
 		err = unix.Exec("/bin/sh", append([]string{"sh", path}, args[1:]...), os.Environ())
 	}
 	var errno syscall.Errno
@@ -106,7 +107,7 @@ func execChild(path string, args []string) int {
 	return 126
 }
 
-// find looks the command up as the shell would, before anything is started.
+// find looks up the command like a shell, before anything is started.
 func (c *Command) find() error {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return diag.Errorf(diag.Usage, "start", "command", "none given").WithHint("give a command after --")
@@ -130,7 +131,7 @@ func (c *Command) find() error {
 // Start makes the held child.
 func (c *Command) Start() error {
 	if c.child.held {
-		return nil // another opener made it
+		return nil // another opener started it
 	}
 	if err := c.find(); err != nil {
 		return err
@@ -172,8 +173,8 @@ func (c *Command) Start() error {
 		report.Close()
 		return fail(err)
 	}
-	// The pipe's child end is closed only when start returns, so a child that
-	// dies early would leave us reading: close it now.
+	// Close the child's end of the pipe now: if it were open until start
+	// returns, reading from a child that died early would not end.
 	childReport.Close()
 	if _, err := fmt.Fscanln(report, &c.child.tid, &c.child.before.User, &c.child.before.System); err != nil {
 		c.Kill()
@@ -183,8 +184,8 @@ func (c *Command) Start() error {
 	return nil
 }
 
-// own starts the child and waits for it, on one locked thread: Pdeathsig goes
-// off when the thread that forked ends, not the process.
+// own starts the child and waits for it, on one locked thread: Pdeathsig is
+// sent when the forking thread ends, not the process.
 func (c *Command) own(attr *os.ProcAttr, args []string, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -208,13 +209,14 @@ func (c *Command) PID() int {
 	return c.child.process.Pid
 }
 
-// TID is the thread of the held child that will execute the command.
+// TID is the thread of the held child that will call execve.
 func (c *Command) TID() int { return c.child.tid }
 
-// Ended is closed when the command has ended, and its Status is there.
+// Ended is closed when the command has ended and Status is valid.
 func (c *Command) Ended() <-chan struct{} { return c.child.ended }
 
-// Signal passes a signal on. That the command has ended already is no error.
+// Signal sends a signal to the command. It is no error if the command has
+// already ended.
 func (c *Command) Signal(sig os.Signal) error {
 	if err := c.child.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("signal %s: %w", c.Args[0], err)
@@ -222,8 +224,8 @@ func (c *Command) Signal(sig os.Signal) error {
 	return nil
 }
 
-// Release lets the child execute the command, once all openers are ready, and
-// reports if it cannot.
+// Release makes the child execute the command once all openers have called it,
+// and returns the error if the child cannot.
 func (c *Command) Release() error {
 	if c.child.attached++; c.child.attached < c.Openers {
 		return nil
@@ -243,7 +245,7 @@ func (c *Command) Release() error {
 	_, err := fmt.Fscanln(c.child.report, &code)
 	c.child.report.Close()
 	if errors.Is(err, io.EOF) {
-		return nil // closed by execve
+		return nil // execve closed it: success
 	}
 	<-c.child.ended
 	if err != nil {
@@ -253,7 +255,7 @@ func (c *Command) Release() error {
 		WithHint("check that it is a program: file %s", c.child.path)
 }
 
-// Kill ends the child if it still runs: politely, then not.
+// Kill ends the child if it still runs, with SIGTERM first and then SIGKILL.
 func (c *Command) Kill() {
 	if c.child.process == nil {
 		return
@@ -270,7 +272,7 @@ func (c *Command) Kill() {
 	}
 }
 
-// Status is how the workload ended; ok is false while it runs.
+// Status is the exit status of the workload; ok is false while it runs.
 func (c *Command) Status() (*os.ProcessState, bool) {
 	if c.child.ended == nil {
 		return nil, false
@@ -283,8 +285,8 @@ func (c *Command) Status() (*os.ProcessState, bool) {
 	}
 }
 
-// ExitStatus is how a process ended, as a shell shows it: its status, or 128 and
-// the signal, which is 0 if none ended it.
+// ExitStatus returns the status of an ended process as a shell shows it, which
+// is 128 plus the signal if a signal ended it; signal is 0 otherwise.
 func ExitStatus(st *os.ProcessState) (status int, signal syscall.Signal) {
 	if ws, ok := st.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int(ws.Signal()), ws.Signal()

@@ -7,32 +7,34 @@ import (
 // This file reads the paths of cgroups. Each runtime has its own way to name them; the
 // innermost container counts, since a container may run containers.
 
-// Facts are what is known of a cgroup. A member that is "" does not apply: a service of
-// the host is in no container.
+// Facts describe a cgroup. A member is "" if it does not apply: a service of the host
+// is in no container.
 type Facts struct {
-	// Path begins with a slash, and is that in the cgroup's hierarchy.
+	// Path is the path within the cgroup's hierarchy, with a leading slash.
 	Path string
-	// Container is the id of the container, 64 digits of most runtimes, a name of LXC and
-	// systemd-nspawn.
+	// Container is the id of the container: 64 hexadecimal digits for most runtimes, a
+	// name for LXC and systemd-nspawn.
 	Container string
-	// Runtime names the runtime that made the container: docker, containerd, crio, podman, lxc, nspawn, or
-	// "" if the path does not tell.
+	// Runtime names the runtime that made the container: docker, containerd, crio, podman, lxc,
+	// nspawn, or "" if the path does not show it.
 	Runtime string
-	// Pod is the uid that Kubernetes gave the pod, with dashes, or podman's id of it.
+	// Pod is the uid that Kubernetes gave the pod, with dashes, or podman's id of a
+	// pod.
 	Pod string
-	// Unit is the unit that systemd started: a service or a scope, else the innermost slice.
-	// What a user's own systemd started belongs to the service of that.
+	// Unit is the systemd unit: a service or a scope, else the innermost slice. Units of a
+	// user's own systemd count as the service that runs this systemd (user@UID.service).
 	Unit string
-	// Unknown says that nobody could tell the path; the others are then "cgroup-ID".
+	// Unknown says that the path was not found; the texts are then "cgroup-ID".
 	Unknown bool
 }
 
-// Parse tells what the path of a cgroup means, of version 1 or 2.
+// Parse finds the facts in the path of a cgroup of version 1 or 2.
 func Parse(path string) Facts {
 	f := Facts{Path: path, Unit: unitOf(path)}
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		if uid := podOf(part); uid != "" {
-			// What follows is a container of this pod, or the pod itself.
+			// The parts after this one name a container of this pod, or the pod
+			// itself.
 			f.Pod, f.Container, f.Runtime = uid, "", ""
 		}
 		id, by := containerOf(part)
@@ -48,14 +50,16 @@ func Parse(path string) Facts {
 	return f
 }
 
-// runtimes are the prefixes of the names of containers' scopes.
+// runtimes are the prefixes that runtimes put before ids in the names of
+// scopes.
 var runtimes = []struct{ prefix, name string }{
 	{"docker-", "docker"}, {"cri-containerd-", "containerd"}, {"containerd-", "containerd"},
 	{"nerdctl-", "containerd"}, {"crio-", "crio"}, {"libpod-", "podman"},
 }
 
-// containerOf is the id of a container that a part of a path names, and the runtime, if it
-// tells; "" for other parts. Those of conmon, which waits for a container, are none.
+// containerOf is the id of the container that a part of a path names, and its runtime if
+// the part shows it; "" for other parts. conmon, which waits for a container, has cgroups
+// of its own that name the id but are not the container's.
 func containerOf(part string) (id, by string) {
 	name := strings.TrimSuffix(part, ".scope")
 	for _, r := range runtimes {
@@ -63,8 +67,8 @@ func containerOf(part string) (id, by string) {
 			return rest, r.name
 		}
 	}
-	// The path of the systemd driver, taken for that of a cgroup file system:
-	// kubepods-podUID.slice:cri-containerd:ID.
+	// A path in the form of the systemd driver that the driver cgroupfs took
+	// literally: kubepods-podUID.slice:cri-containerd:ID.
 	if list := strings.Split(part, ":"); len(list) == 3 && isID(list[2]) {
 		_, by = containerOf(list[1] + "-" + list[2])
 		return list[2], by
@@ -85,8 +89,9 @@ func isID(s string) bool { return len(s) == 64 && isHex(s) }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// podOf is the id of a pod that a part of a path names: pod8f3a..., kubepods-burstable-
-// pod8f3a....slice with underscores for dashes, podman's machine-libpod_pod_ID.slice.
+// podOf is the id of the pod that a part of a path names: pod8f3a...,
+// kubepods-burstable- pod8f3a....slice with underscores for dashes, podman's
+// machine-libpod_pod_ID.slice.
 func podOf(part string) string {
 	name, _, _ := strings.Cut(part, ":")
 	name = strings.TrimSuffix(name, ".slice")
@@ -104,13 +109,13 @@ func podOf(part string) string {
 	switch digits := strings.ReplaceAll(id, "-", ""); {
 	case len(digits) != 32 || !isHex(digits):
 		return ""
-	case len(id) == 36 || len(id) == 32: // a pod of a file has its hash
+	case len(id) == 36 || len(id) == 32: // a static pod has the hash of its file, without dashes
 		return id
 	}
 	return ""
 }
 
-// lxc fills in containers that have a name for an id.
+// lxc fills in containers whose id is a name.
 func lxc(path string, f *Facts) {
 	if f.Container != "" {
 		return
@@ -140,7 +145,7 @@ func lxc(path string, f *Facts) {
 	}
 }
 
-// unescape undoes systemd's escapes of names: \x2d is a dash.
+// unescape replaces systemd's escapes in names: \x2d is a dash.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -161,11 +166,12 @@ func nibble(c byte) byte {
 	return c - '0'
 }
 
-// unitKinds are the kinds of units that have processes.
+// unitKinds are the suffixes of units that can have processes.
 var unitKinds = []string{".service", ".scope", ".socket", ".mount", ".swap"}
 
-// unitOf is the unit of a path, as systemd tells it: the first part behind all slices, if
-// it is a unit. systemd puts _ in front of names that the kernel could take for its own.
+// unitOf is the unit in a path, found by systemd's own rule: the first part after the
+// slices, if it names a unit. systemd puts _ before a name that collides with a file of
+// the kernel.
 func unitOf(path string) string {
 	slice := ""
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {

@@ -16,8 +16,8 @@ import (
 
 // This file finds the directories of cgroups that users name by their paths.
 
-// Dirs returns the directories that names and patterns mean, each once, and
-// the hierarchy that they are in: that of perf_event.
+// Dirs returns the directories that names and patterns match, each once, and
+// the root of their hierarchy, which is the one of perf_event.
 func Dirs(names []string) (root string, dirs []string, err error) {
 	mounts, err := kernel.ReadMounts(kernel.Roots{})
 	if err != nil {
@@ -42,13 +42,14 @@ func Dirs(names []string) (root string, dirs []string, err error) {
 	return root, dirs, nil
 }
 
-// Threads are the threads that are in the cgroups now, and in those below.
+// Threads lists the threads that are now in the cgroups and in all cgroups
+// below them.
 func Threads(names []string) (tids []int, err error) {
 	_, dirs, err := Dirs(names)
 	for _, dir := range dirs {
 		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.IsDir() {
-				return nil // one that vanished while we walk
+				return nil // removed during the walk
 			}
 			text, err := os.ReadFile(filepath.Join(path, "cgroup.threads"))
 			if err != nil { // version 1
@@ -65,9 +66,9 @@ func Threads(names []string) (tids []int, err error) {
 	return tids, err
 }
 
-// find returns the directories that name means below root. A name with
-// any character of a pattern is a POSIX basic regular expression that may
-// match anywhere in the path; else it is a path.
+// find returns the directories below root that name matches. A name with a
+// character of special is a POSIX basic regular expression, which may match
+// anywhere in the path; any other name is a path.
 func find(root, name string) ([]string, error) {
 	none := func() error {
 		return diag.Errorf(diag.Attach, "attach", "cgroup "+name, "no such cgroup below %s%s", root,
@@ -100,14 +101,14 @@ func find(root, name string) ([]string, error) {
 // special are the characters that make a name a pattern.
 const special = "{}[]()|*+?^$"
 
-// Pattern is a name for Dirs that means the cgroup at a path alone.
+// Pattern returns the name that matches exactly one path in Dirs.
 func Pattern(path string) string {
 	if !strings.ContainsAny(path, special) {
 		return path
 	}
 	var b strings.Builder
 	for _, c := range []byte(strings.TrimPrefix(path, "/")) {
-		if strings.IndexByte(`[]*^$.\`, c) >= 0 { // those that are special in a basic expression
+		if strings.IndexByte(`[]*^$.\`, c) >= 0 { // characters with a meaning in basic expressions
 			b.WriteByte('\\')
 		}
 		b.WriteByte(c)
@@ -115,12 +116,12 @@ func Pattern(path string) string {
 	return "^" + b.String() + "$"
 }
 
-// pathsBelow are the paths of all cgroups below root but root itself.
+// pathsBelow are the paths of all cgroups below root, without root itself.
 func pathsBelow(root string) []string {
 	var names []string
 	filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // one that vanished while we walk
+			return nil // removed during the walk
 		}
 		if d.IsDir() && path != root {
 			names = append(names, strings.TrimPrefix(path, root+"/"))

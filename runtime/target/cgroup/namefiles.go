@@ -10,16 +10,16 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// This file finds names in the files that runtimes keep. They are root's, and are bounded
-// all the same: part of their content was chosen by the container's creator.
+// This file finds names in the files that runtimes keep. They belong to root, but their
+// sizes are bounded: part of their content was chosen by the creator of the container.
 
-// mostBytes bounds a file, and what a socket answers.
+// mostBytes bounds a file, and an answer from a socket.
 const mostBytes = 8 << 20
 
 // path returns the path of a file below the root.
 func (n *Names) path(name string) string { return filepath.Join("/", n.sources.Root, name) }
 
-// read is a file below the root; nil if it is not there or too large.
+// read returns a file below the root; nil if it does not exist or is too large.
 func (n *Names) read(path string) []byte {
 	var text []byte
 	privilege.Raise(privilege.Kernel, func() {
@@ -36,7 +36,7 @@ func (n *Names) read(path string) []byte {
 	return text
 }
 
-// configs are the files that have the annotations of a container, with its id for *.
+// configs are the files with the annotations of a container; * stands for its id.
 var configs = []string{
 	"/run/containerd/io.containerd.runtime.v2.task/k8s.io/*/config.json",
 	"/run/containerd/io.containerd.runtime.v2.task/default/*/config.json",
@@ -44,7 +44,7 @@ var configs = []string{
 	"/var/lib/containers/storage/overlay-containers/*/userdata/config.json",
 }
 
-// inFiles is the name of a container or a pod as files tell it; "" if they do not.
+// inFiles finds the name of a container or a pod in files; "" if none has it.
 func (n *Names) inFiles(id string) string {
 	if !isID(id) {
 		return n.podInLogs(id)
@@ -60,8 +60,8 @@ func (n *Names) inFiles(id string) string {
 	return n.inStorage(id)
 }
 
-// inDocker is the name that Docker keeps of a container. Those that Kubernetes has it make
-// are called k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT.
+// inDocker finds the name of a container in Docker's files. A container of Kubernetes is
+// called k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT there.
 func (n *Names) inDocker(id string) string {
 	var c struct{ Name string }
 	if json.Unmarshal(n.read("/var/lib/docker/containers/"+id+"/config.v2.json"), &c) != nil {
@@ -74,17 +74,17 @@ func (n *Names) inDocker(id string) string {
 	return clean(name)
 }
 
-// annotated are the annotations that hold a container's name, of containerd, CRI-O and nerdctl.
+// annotated are the annotations of containerd, CRI-O and nerdctl that hold a container's name.
 var annotated = []string{"io.kubernetes.cri.container-name", "io.kubernetes.container.name", "nerdctl/name"}
 
-// podKeys are the annotations of a pod's uid, namespace and name.
+// podKeys are the annotations that hold a pod's uid, namespace and name.
 var podKeys = [][3]string{
 	{"io.kubernetes.cri.sandbox-uid", "io.kubernetes.cri.sandbox-namespace", "io.kubernetes.cri.sandbox-name"},
 	{"io.kubernetes.pod.uid", "io.kubernetes.pod.namespace", "io.kubernetes.pod.name"},
 }
 
-// inConfig is the name of a container by the annotations of its OCI configuration, which
-// may tell its pod's as well.
+// inConfig finds the name of a container in the annotations of its OCI configuration.
+// These may also name the pod, which is then recorded.
 func (n *Names) inConfig(path string) string {
 	var c struct {
 		Annotations map[string]string
@@ -103,21 +103,21 @@ func (n *Names) inConfig(path string) string {
 	return ""
 }
 
-// tellPod notes the name of a pod that has been learned beside another one.
+// tellPod records the name of a pod that was found during another look-up.
 func (n *Names) tellPod(uid, namespace, name string) {
 	if namespace != "" && name != "" {
 		n.tell(uid, namespace+"/"+name)
 	}
 }
 
-// stores are the lists that podman and CRI-O keep, of root.
+// stores are the lists of containers that root's podman and CRI-O keep.
 var stores = []string{
 	"/var/lib/containers/storage/overlay-containers/containers.json",
 	"/run/containers/storage/overlay-containers/containers.json",
 	"/var/lib/containers/storage/vfs-containers/containers.json",
 }
 
-// inStorage is the name of a container in the list of podman's storage. Those of CRI-O are
+// inStorage finds the name of a container in these lists. CRI-O's names have the form
 // k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT.
 func (n *Names) inStorage(id string) string {
 	for _, path := range stores {
@@ -142,7 +142,8 @@ func (n *Names) inStorage(id string) string {
 	return ""
 }
 
-// podInLogs is the name of a pod by the directory of its logs, NAMESPACE_NAME_UID.
+// podInLogs finds the name of a pod from the directory of its logs,
+// NAMESPACE_NAME_UID.
 func (n *Names) podInLogs(uid string) (name string) {
 	privilege.Raise(privilege.Kernel, func() {
 		list, _ := os.ReadDir(n.path("/var/log/pods"))
@@ -157,10 +158,12 @@ func (n *Names) podInLogs(uid string) (name string) {
 	return name
 }
 
-// longest bounds a name. What shows it makes it harmless.
+// longest bounds a name, in bytes. Characters that could harm a terminal are
+// escaped later, when it is printed.
 const longest = 200
 
-// clean is a name of its own, not a part of the answer that had it. No character is cut in two.
+// clean copies a name, so that the answer around it can be freed, and cuts it to longest. A
+// character that the cut splits becomes "?".
 func clean(name string) string {
 	return strings.ToValidUTF8(strings.Clone(name[:min(len(name), longest)]), "?")
 }

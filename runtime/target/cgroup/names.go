@@ -11,54 +11,58 @@ import (
 // patience is how long a renderer waits for a name that is being looked up.
 const patience = 300 * time.Millisecond
 
-// mostNames bounds the names that are kept; beyond it all are looked up anew.
+// mostNames bounds the names that are kept. When it is reached, all are dropped
+// and looked up again as needed.
 const mostNames = 1 << 13
 
-// NameSources lists the runtimes that give names. The zero value is the usual ones on this machine.
+// NameSources says where names are looked up. The zero value means the usual files and sockets of
+// this machine.
 type NameSources struct {
-	// Root is the directory below which files and sockets are, "/" if empty.
+	// Root is the directory that contains the files and sockets, "/" if empty.
 	Root string
-	// CRI is the socket of a runtime that is asked in place of all others. NoSocket asks none:
-	// names are those that files tell.
+	// CRI is the socket of the only runtime to ask. "" asks all; NoSocket asks none, so that
+	// names come from files alone.
 	CRI string
 }
 
-// NoSocket is an Asked.CRI that asks nobody.
+// NoSocket is the NameSources.CRI that asks no runtime.
 const NoSocket = "no"
 
-// Names has the names of containers and pods, by their ids. They are looked up by a goroutine
-// of their own as soon as an id is seen, so that they are known after the container is
-// gone, and no event waits for them.
+// Names finds the names of containers and pods by their ids. A goroutine of its own looks an
+// id up as soon as it is seen, so that no event waits, and the name of a container is still
+// known after its end.
 type Names struct {
 	sources NameSources
-	// kubelet is the address of its read-only port.
+	// kubelet is the URL of the kubelet's read-only port.
 	kubelet string
-	// every is how often the same is asked for at most.
+	// every is the shortest time between two requests for the same list.
 	every time.Duration
-	// answer bounds how long each may take to answer.
+	// answer is the longest time that a runtime may take to answer.
 	answer time.Duration
 
 	mu      sync.Mutex
-	names   map[string]*pending // by id of a container or a pod
+	names   map[string]*pending // by the id of a container or a pod
 	queue   chan string
 	done    chan struct{}
-	ctx     context.Context // of what is asked
+	ctx     context.Context // of all requests
 	cancel  func()
 	listed  time.Time // when the sockets were asked last
 	stopped bool
 	stalls  stalls
 }
 
-// A pending name is known when ready is closed.
+// A pending is the look-up of one name. ready is closed when its first try has
+// ended.
 type pending struct {
 	ready chan struct{}
 	name  string // "" if nobody knows
-	// A runtime may know the name later: a pod has its cgroup before its runtime hears of it.
+	// tries counts look-ups without an answer. A later one may have it: the cgroup of a pod
+	// is made before its runtime has a name for it.
 	tries int
-	next  time.Time // of the next try; zero while one is under way
+	next  time.Time // time of the next try; zero during a try
 }
 
-// mostTries is how often a name is looked up that nobody knows, each time after twice as long.
+// mostTries bounds the look-ups of one name without an answer. The wait doubles after each.
 const mostTries = 6
 
 // OpenNames makes the Names of this machine. The caller closes them.
@@ -99,7 +103,8 @@ func (n *Names) See(f *Facts) {
 	}
 }
 
-// want is the name of id, which is looked up if it was not yet.
+// want returns the look-up of id, and starts it if there is none; nil if the
+// queue is full or Close was called.
 func (n *Names) want(id string) *pending {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -118,12 +123,13 @@ func (n *Names) want(id string) *pending {
 	case n.queue <- id:
 		n.names[id] = p
 	default:
-		return nil // too many at once; who shows the id asks again
+		return nil // the queue is full; the name is asked for again when the id is shown
 	}
 	return p
 }
 
-// again has a name looked up once more that nobody knew, under the lock.
+// again queues another try for a name that was not found. The caller holds the
+// lock.
 func (n *Names) again(id string, p *pending) {
 	if p.name != "" || p.next.IsZero() || p.tries >= mostTries || n.stopped || time.Now().Before(p.next) {
 		return
@@ -135,7 +141,7 @@ func (n *Names) again(id string, p *pending) {
 	}
 }
 
-// work looks up what is wanted.
+// work looks up the ids of the queue until Close.
 func (n *Names) work() {
 	defer close(n.done)
 	for id := range n.queue {
@@ -155,7 +161,8 @@ func (n *Names) work() {
 	}
 }
 
-// settle makes a name known; "" leaves one that is known already.
+// settle ends a try with its name, or with "" if it was not found, which keeps
+// a name found before.
 func (n *Names) settle(p *pending, name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -172,7 +179,7 @@ func (n *Names) settle(p *pending, name string) {
 	}
 }
 
-// Await waits until all that was asked for is known, or known to nobody, but no longer than a time.
+// Await waits until each name was looked up once, but no longer than most.
 func (n *Names) Await(most time.Duration) {
 	n.mu.Lock()
 	all := slices.Collect(maps.Values(n.names))
@@ -187,8 +194,8 @@ func (n *Names) Await(most time.Duration) {
 	}
 }
 
-// Name is the name of a container, or "NAMESPACE/NAME" of a pod; false if nobody tells it.
-// It may wait a moment: renderers call it, nothing calls it for each event.
+// Name is the name of a container, or "NAMESPACE/NAME" of a pod; false if it is not found.
+// It may wait for patience: call it when results are rendered, not for each event.
 func (n *Names) Name(id string) (string, bool) {
 	p := n.want(id)
 	if p == nil {
@@ -210,11 +217,11 @@ func (n *Names) Name(id string) (string, bool) {
 	return p.name, p.name != ""
 }
 
-// short is how many digits of a container's id people read.
+// short is the number of digits of a container's id that are shown.
 const short = 12
 
-// Show is a container or a pod as people read it: by its name, else by the first digits of
-// its id.
+// Show is the text shown for a container or a pod: its name, else the first digits of its
+// id.
 func (n *Names) Show(id string) (string, bool) {
 	if n != nil {
 		if name, ok := n.Name(id); ok {

@@ -16,32 +16,32 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file asks runtimes for names. Docker and podman answer plain HTTP at a socket, both
-// in the same form; containerd and CRI-O the calls of the kubelet (package cri); the kubelet at
-// a port of this machine, where an administrator has opened it. The sockets are opened with the
-// caller's own rights: a process that may talk to them is as good as root. All are asked at once, and one
-// that stalls is left alone for a while.
+// This file asks runtimes for names. Docker and podman answer HTTP at a socket, both in the same
+// form. containerd and CRI-O answer the calls that the kubelet makes (package cri). The kubelet
+// answers at a port of this machine, if an administrator has opened it. The sockets are opened with
+// the caller's own rights, since a process that may use them is as good as root. All are asked at
+// once; one that does not answer in time is not asked again for stallTime.
 
-// sockets are where Docker and podman listen.
+// sockets are the paths at which Docker and podman listen.
 var sockets = []string{"/run/docker.sock", "/run/podman/podman.sock"}
 
-// criSockets are where runtimes listen that the kubelet talks to: containerd, CRI-O, k3s, k0s,
-// MicroK8s, Docker by cri-dockerd.
+// criSockets are the paths at which runtimes for the kubelet listen: containerd, CRI-O, k3s,
+// k0s, MicroK8s, Docker through cri-dockerd.
 var criSockets = []string{
 	"/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/k3s/containerd/containerd.sock",
 	"/run/k0s/containerd.sock", "/var/snap/microk8s/common/run/containerd.sock", "/run/cri-dockerd.sock",
 }
 
 const (
-	// answerTime bounds how long one of them may take.
+	// answerTime is the longest time that one of them may take to answer.
 	answerTime = time.Second
-	// askAgain is how often they are asked for all of their containers at most.
+	// askAgain is the shortest time between two requests for all containers.
 	askAgain = 2 * time.Second
-	// stallTime is how long one that did not answer in time is not asked.
+	// stallTime is the pause after a request that was not answered in time.
 	stallTime = 30 * time.Second
 )
 
-// Socket reads an Asked.CRI as users write it.
+// Socket reads the value of the option --cri as a NameSources.CRI.
 func Socket(text string) (string, error) {
 	path := strings.TrimPrefix(text, "unix://")
 	if path != NoSocket && !isSocket(path) {
@@ -51,13 +51,14 @@ func Socket(text string) (string, error) {
 	return path, nil
 }
 
-// stalls are those that did not answer, and what is wrong with the one that the user named.
+// stalls holds, by name, until when a runtime is not asked since it did not answer, and the
+// error of the socket that the user named.
 type stalls struct {
 	until   map[string]time.Time
 	trouble error
 }
 
-// Trouble is why the socket that the user named tells no names; nil if it did, or was not
+// Trouble is the error of the socket that the user named; nil if it answered or was not
 // asked.
 func (n *Names) Trouble() error {
 	n.mu.Lock()
@@ -65,8 +66,8 @@ func (n *Names) Trouble() error {
 	return n.stalls.trouble
 }
 
-// atSockets is the name of a container or a pod as runtimes tell it; "" if they do not. The
-// answer has all others too, which are then known.
+// atSockets finds the name of a container or a pod by asking the runtimes; "" if they do
+// not have it. The names of all others in their answers are recorded too.
 func (n *Names) atSockets(id string) string {
 	if now := time.Now(); now.Sub(n.listed) >= n.every {
 		n.listed = now
@@ -80,7 +81,7 @@ func (n *Names) atSockets(id string) string {
 	return ""
 }
 
-// ask asks all that are there, and waits for them.
+// ask asks all runtimes that have a socket, and waits for their answers.
 func (n *Names) ask() {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -126,7 +127,7 @@ func isSocket(path string) bool {
 	return err == nil && st.Mode()&os.ModeSocket != 0
 }
 
-// answered notes how one of them answered.
+// answered records the outcome of a request.
 func (n *Names) answered(name string, err error, stalled bool) {
 	if n.ctx.Err() != nil {
 		return // it is over
@@ -145,7 +146,7 @@ func (n *Names) answered(name string, err error, stalled bool) {
 	n.stalls.until[name] = time.Now().Add(stallTime)
 }
 
-// tell notes a name that somebody else may ask for.
+// tell records a name that was found in the answer to another request.
 func (n *Names) tell(id, name string) {
 	if id == "" || name == "" {
 		return
@@ -192,8 +193,8 @@ func (n *Names) askEngine(ctx context.Context, path string) error {
 	return nil
 }
 
-// sandbox is the name of the container that holds the namespaces of a pod, as the kubelet has
-// Docker and CRI-O call it.
+// sandbox is the name that the kubelet gives the container that holds the namespaces of a
+// pod, with Docker and CRI-O.
 const sandbox = "POD"
 
 // askCRI asks a runtime for all pods and containers.
@@ -231,7 +232,8 @@ func (n *Names) askKubelet(ctx context.Context) error {
 	for _, pod := range answer.Items {
 		m := pod.Metadata
 		n.tellPod(m.UID, m.Namespace, m.Name)
-		// The cgroup of a pod that a file describes has the hash of the file.
+		// The cgroup of a static pod has the hash of the pod's file for its
+		// uid.
 		n.tellPod(m.Annotations["kubernetes.io/config.hash"], m.Namespace, m.Name)
 		for _, c := range pod.Status.ContainerStatuses {
 			if _, id, ok := strings.Cut(c.ContainerID, "://"); ok {
@@ -242,7 +244,7 @@ func (n *Names) askKubelet(ctx context.Context) error {
 	return nil
 }
 
-// get reads a JSON answer.
+// get requests a URL and decodes the answer from JSON.
 func get(ctx context.Context, client *http.Client, url string, into any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -11,17 +11,19 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file asks processes for their cgroups. It is for machines with cgroups of version
-// 1, where the hierarchy of perf_event need not have those of systemd and of a runtime.
+// This file reads the cgroups of processes from /proc. Machines with cgroups of version
+// 1 need it: there the cgroups of systemd and of runtimes may be in other hierarchies
+// than perf_event, whose number events have.
 
-// fresh is how long what a process said is believed: it may be moved at any time, as a
-// service is between its fork and its exec.
+// fresh is the age in ns at which the cgroups of a process are read again. A process
+// can be moved at any time; a service is moved between its fork and its exec.
 const fresh = int64(time.Second)
 
-// mostProcesses bounds the processes that are remembered.
+// mostProcesses bounds the processes whose facts are kept; when it is reached,
+// all are dropped.
 const mostProcesses = 1 << 13
 
-// unknownUnit is the unit of a process that was gone before it could be asked.
+// unknownUnit is the unit of a process that ended before its cgroups were read.
 const unknownUnit = "unknown"
 
 type process struct {
@@ -42,7 +44,8 @@ type processes struct {
 	facts map[process]*agedFacts
 }
 
-// of is what is known of a process, whose perf_event cgroup is f.
+// of returns the facts of a process; f are the facts of its cgroup in the
+// hierarchy of perf_event, which has the number id. now is in ns.
 func (p *processes) of(f *Facts, id uint64, pid int32, now int64) *Facts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +59,7 @@ func (p *processes) of(f *Facts, id uint64, pid int32, now int64) *Facts {
 	case err == nil:
 		whole := merge(f, string(text))
 		have = &agedFacts{&whole, now}
-	case have != nil: // it has ended, and what it said is still right
+	case have != nil: // the process has ended; its facts stay as they were
 		have.at = now
 	case f.Path != "" && f.Unit == "":
 		whole := *f
@@ -72,8 +75,8 @@ func (p *processes) of(f *Facts, id uint64, pid int32, now int64) *Facts {
 	return have.Facts
 }
 
-// OfThread is what a thread that runs here tells of its cgroups: the path of that which shares CPUs
-// out, and what the paths of all of them tell; false if it has ended.
+// OfThread reads the cgroups of a running thread of this machine: cpu is the path of the cgroup
+// with the controller cpu, f are the facts found in all paths. ok is false if the thread has ended.
 func OfThread(roots kernel.Roots, tid int32) (cpu string, f Facts, ok bool) {
 	text, err := os.ReadFile(roots.ProcPath(strconv.Itoa(int(tid)), "cgroup"))
 	if err != nil {
@@ -91,8 +94,8 @@ func OfThread(roots kernel.Roots, tid int32) (cpu string, f Facts, ok bool) {
 	return cpu, merge(&Facts{}, string(text)), true
 }
 
-// merge adds to facts what /proc/PID/cgroup tells beyond them: containers and pods of
-// whatever hierarchy, the unit of systemd's own.
+// merge adds to facts those found in the text of /proc/PID/cgroup: containers and
+// pods of any hierarchy, the unit of systemd's hierarchy.
 func merge(f *Facts, text string) Facts {
 	whole := *f
 	if whole.Unknown {
@@ -106,7 +109,7 @@ func merge(f *Facts, text string) Facts {
 			continue
 		}
 		if list[1] == "perf_event" && f.Path != "" {
-			continue // the event told it, of its own time
+			continue // f has it, as of the time of the event
 		}
 		some := Parse(strings.TrimSuffix(list[2], " (deleted)"))
 		if whole.Container == "" && some.Container != "" {

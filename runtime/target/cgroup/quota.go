@@ -10,14 +10,14 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// A Quota tells of the CPU time of a cgroup.
+// A Quota says whether the CPU time of a cgroup is limited.
 type Quota struct {
 	Limited   bool // it has a limit, of its own or of a cgroup above it
-	Throttled bool // one of these limits has held threads so far
+	Throttled bool // one of these limits has stopped threads at least once
 }
 
-// QuotaOf reads that: cpu.max of version 2, cpu.cfs_quota_us of version 1, and cpu.stat. It looks where
-// distributions mount them.
+// QuotaOf reads the quota of a cgroup from cpu.max (version 2) or cpu.cfs_quota_us (version 1), and
+// from cpu.stat, at the usual mount points.
 func QuotaOf(roots kernel.Roots, cgroup string) (q Quota) {
 	for at := path.Clean("/" + cgroup); ; at = path.Dir(at) {
 		for _, hierarchy := range []string{"", "cpu", "cpu,cpuacct"} {
@@ -32,11 +32,12 @@ func QuotaOf(roots kernel.Roots, cgroup string) (q Quota) {
 	}
 }
 
-// AnyQuota reports that any cgroup has a limit of its CPU time.
+// AnyQuota reports whether any cgroup has a limit on its CPU time.
 func AnyQuota(roots kernel.Roots) (found bool) {
 	top := roots.SysPath("fs", "cgroup")
 	for _, hierarchy := range []string{"", "cpu", "cpu,cpuacct"} {
-		// A cgroup that goes while they are looked at has no limit any more.
+		// Errors are ignored: a cgroup that is removed during the walk has no
+		// limit.
 		at := filepath.Join(top, hierarchy)
 		_ = filepath.WalkDir(at, func(file string, d fs.DirEntry, err error) error {
 			if err != nil || !d.IsDir() {
@@ -55,7 +56,8 @@ func AnyQuota(roots kernel.Roots) (found bool) {
 	return false
 }
 
-// limited reports that a file is there, and begins with another word than that for no limit.
+// limited reports that the file exists and that its first word is not none, the word for "no
+// limit".
 func limited(file, none string) bool {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -65,7 +67,7 @@ func limited(file, none string) bool {
 	return len(words) > 0 && words[0] != none
 }
 
-// throttled reports that a limit has held threads; where the file does not tell it may have.
+// throttled reports whether a limit has stopped threads; true if the file does not say.
 func throttled(file string) bool {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -18,31 +18,32 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// most bounds the cgroups that a Table knows. Beyond it, those that it learned first go,
-// and are looked up again if somebody asks for them.
+// most bounds the cgroups in a Table. Beyond it the oldest entries are dropped, and
+// looked up again if they are needed.
 const most = 1 << 14
 
-// A Table is the cgroups of this machine by their numbers, also of those that are gone
-// since it learned of them. Several goroutines may ask it.
+// A Table has the cgroups of this machine by their numbers, and keeps those that are
+// removed meanwhile. Several goroutines may use it.
 //
-// A cgroup that is made and removed between two looks is known if somebody tells the
-// Table (Made), or asks while it is there; else it is "cgroup-ID".
+// A cgroup that is made and removed during the run is found if it was reported
+// (NoteNew) or asked for while it existed; otherwise its texts are "cgroup-ID".
 type Table struct {
 	root string // of the hierarchy; "" if there is none, as in a recording
-	from int    // a descriptor of it, for look-ups; -1 if there is none
+	from int    // descriptor of root, for look-ups; -1 if there is none
 
 	facts atomic.Pointer[map[uint64]*Facts] // replaced as a whole
 
 	mu        sync.Mutex
-	order     []uint64   // of known, by when they came
+	order     []uint64   // keys of facts, the oldest first
 	processes *processes // nil in a recording
-	// legacy says that containers and units may have hierarchies of their own.
+	// legacy says that perf_event is a hierarchy of version 1, so that
+	// containers and units may be in other hierarchies.
 	legacy bool
-	// onNew is told of cgroups with a container or a pod; nil is not.
+	// onNew is called for each cgroup with a container or a pod; may be nil.
 	onNew func(*Facts)
 }
 
-// Open makes the Table of this machine and learns the cgroups that there are.
+// Open makes the Table of this machine and reads the cgroups that exist.
 func Open(roots kernel.Roots) (*Table, error) {
 	mounts, err := kernel.ReadMounts(roots)
 	if err != nil {
@@ -55,20 +56,21 @@ func Open(roots kernel.Roots) (*Table, error) {
 	}
 	t.legacy = mounts.PerfEventV1 != ""
 	if t.from, err = unix.Open(t.root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
-		t.from = -1 // look-ups walk the tree
+		t.from = -1 // without it, look-ups walk the tree
 	}
 	t.scan()
 	return t, nil
 }
 
-// Empty is a Table that knows what it is told: of a recording.
+// Empty makes a Table that has only the cgroups that are reported to it, for
+// recordings.
 func Empty() *Table {
 	t := &Table{from: -1}
 	t.facts.Store(&map[uint64]*Facts{})
 	return t
 }
 
-// Close gives up what the Table holds open.
+// Close closes the Table's descriptor.
 func (t *Table) Close() error {
 	if t.from < 0 {
 		return nil
@@ -78,7 +80,7 @@ func (t *Table) Close() error {
 	return err
 }
 
-// At is what is known of the cgroup with a number; never nil.
+// At returns the facts of the cgroup with a number; never nil.
 //
 // Fast path: one look into a map, without a lock.
 func (t *Table) At(id uint64) *Facts {
@@ -88,8 +90,9 @@ func (t *Table) At(id uint64) *Facts {
 	return t.lookUp(id)
 }
 
-// Of is what is known of a process in the cgroup with a number at a time: where units
-// and containers have hierarchies of their own, of version 1, of the process itself.
+// Of returns the facts for a process in the cgroup with a number. With cgroups of
+// version 1, they include the cgroups of the process in other hierarchies. now is in
+// ns.
 func (t *Table) Of(id uint64, pid int32, now int64) *Facts {
 	f := t.At(id)
 	if !t.legacy || pid <= 0 {
@@ -98,8 +101,8 @@ func (t *Table) Of(id uint64, pid int32, now int64) *Facts {
 	return t.processes.of(f, id, pid, now)
 }
 
-// OfProcess is what a process tells of its cgroup at a time, where samples do not; nil if
-// it is gone, or of another machine.
+// OfProcess returns the facts of a process for samples without the number of a cgroup;
+// nil if it has ended or is of another machine.
 func (t *Table) OfProcess(pid int32, now int64) *Facts {
 	if t.processes == nil || pid < 0 {
 		return nil
@@ -111,8 +114,8 @@ func (t *Table) OfProcess(pid int32, now int64) *Facts {
 	return f
 }
 
-// Announce has see told of each cgroup of a container or a pod, those that are known
-// already too. It must not wait.
+// Announce calls see for each cgroup of a container or a pod, now for those in the
+// Table and later for new ones. see must not block.
 func (t *Table) Announce(see func(*Facts)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +139,7 @@ func (t *Table) NoteNew(id uint64, path string) {
 	t.mu.Unlock()
 }
 
-// lookUp learns a cgroup by its number.
+// lookUp finds a cgroup by its number and records it.
 //
 // Slow path: once for each cgroup.
 func (t *Table) lookUp(id uint64) *Facts {
@@ -156,7 +159,7 @@ func (t *Table) lookUp(id uint64) *Facts {
 	return f
 }
 
-// add adds cgroups, under the lock.
+// add records cgroups. The caller holds the lock.
 func (t *Table) add(some map[uint64]*Facts) {
 	all := maps.Clone(*t.facts.Load())
 	for id, f := range some {
@@ -176,12 +179,12 @@ func (t *Table) add(some map[uint64]*Facts) {
 	t.facts.Store(&all)
 }
 
-// fileID is FILEID_KERNFS of include/linux/exportfs.h: a handle that is the number of a
-// node of cgroupfs.
+// fileID is FILEID_KERNFS of include/linux/exportfs.h, the type of file handles that
+// hold the number of a node of cgroupfs.
 const fileID = 0xfe
 
-// pathOf is the path of the cgroup with a number that is there now. The kernel opens it
-// by the number, which needs a privilege; else the tree is searched.
+// pathOf is the path of the existing cgroup with a number. The kernel opens it by the
+// number, which needs a privilege; without that the tree is searched.
 func (t *Table) pathOf(id uint64) (path string, ok bool) {
 	if t.root == "" {
 		return "", false
@@ -209,7 +212,7 @@ func (t *Table) pathOf(id uint64) (path string, ok bool) {
 	return path, ok
 }
 
-// below is the path of a directory in the hierarchy.
+// below returns the path of a directory relative to the root of the hierarchy.
 func (t *Table) below(dir string) string {
 	if path := strings.TrimPrefix(dir, t.root); path != "" {
 		return path
@@ -217,7 +220,7 @@ func (t *Table) below(dir string) string {
 	return "/"
 }
 
-// walk calls f with each cgroup until it returns false.
+// walk calls f for each cgroup until f returns false.
 func (t *Table) walk(f func(path string, id uint64) bool) {
 	filepath.WalkDir(t.root, func(dir string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
@@ -234,7 +237,7 @@ func (t *Table) walk(f func(path string, id uint64) bool) {
 	})
 }
 
-// Each calls f with each cgroup of the hierarchy of perf_event that there is.
+// Each calls f for each existing cgroup in the hierarchy of perf_event.
 func Each(roots kernel.Roots, f func(id uint64, path string)) error {
 	mounts, err := kernel.ReadMounts(roots)
 	if err != nil || mounts.PerfCgroup() == "" {
@@ -248,7 +251,7 @@ func Each(roots kernel.Roots, f func(id uint64, path string)) error {
 	return nil
 }
 
-// scan learns all cgroups that there are.
+// scan records all existing cgroups.
 func (t *Table) scan() {
 	some := map[uint64]*Facts{}
 	t.walk(func(path string, id uint64) bool {

@@ -16,38 +16,41 @@ import (
 
 // This file finds the cgroups of a container, a pod or a unit that the user names.
 
-// A Kind is what a name is of.
+// A Kind says whether a name is of a container, a pod or a unit.
 type Kind uint8
 
 const (
 	Container Kind = iota // by its name, its id, or the first digits of that
 	Pod                   // NAMESPACE/NAME, or its uid
-	Unit                  // of systemd; .service may be left out
+	Unit                  // a systemd unit; .service may be left out
 )
 
 func (k Kind) String() string { return [...]string{"container", "pod", "unit"}[k] }
 
-// hints are commands that list what there is.
+// hints are the commands that list the existing names, by Kind.
 var hints = [...]string{
 	"docker ps, podman ps or crictl ps", "kubectl get pods -A or crictl pods", "systemctl list-units",
 }
 
-// fewDigits is how many digits of an id are enough.
+// fewDigits is the smallest number of digits that identifies a container.
 const fewDigits = 4
 
-// targetPatience is how long the names of all containers may take, since a user waits for one.
+// targetPatience is the longest wait for the names of all containers, when a user named one.
 const targetPatience = 3 * time.Second
 
-// Found is what names mean. Events are opened by cgroups of one hierarchy only, that of perf_event:
-// of what version 1 has in another one, as it has systemd's units, the processes are observed.
+// Found has the targets that names stand for. Events can be opened only for cgroups of the
+// hierarchy of perf_event. With version 1, systemd's units are in another hierarchy: their
+// processes are observed instead.
 type Found struct {
 	Cgroups []string // names for Dirs
-	// Processes are the processes that are in cgroups of other hierarchies now; Names is whose they are.
+	// Processes are the processes that are now in cgroups of other hierarchies; Names are the names
+	// of these targets.
 	Processes []int
 	Names     []string
 }
 
-// Targets returns the cgroups that texts mean, each text one or more names of a kind with commas.
+// Targets finds the targets for texts; each text has one or more names of a kind, separated by
+// commas.
 func Targets(kind Kind, texts []string, a NameSources) (f Found, err error) {
 	names := OpenNames(a)
 	defer names.Close()
@@ -74,9 +77,9 @@ func Targets(kind Kind, texts []string, a NameSources) (f Found, err error) {
 	return f, nil
 }
 
-// Find returns the paths of the cgroups that a name means, without those below others of
-// them: a cgroup is its threads and those of all cgroups below it. root is "" if they are in the
-// hierarchy of perf_event, else where the hierarchy of version 1 is mounted that has them.
+// Find returns the paths of the cgroups for a name. A cgroup includes all cgroups below it, so
+// these are not listed. root is "" if the paths are in the hierarchy of perf_event, else the
+// mount point of the hierarchy of version 1 that has them.
 func Find(kind Kind, name string, names *Names) (root string, paths []string, err error) {
 	mounts, err := kernel.ReadMounts(kernel.Roots{})
 	if err != nil {
@@ -89,7 +92,8 @@ func Find(kind Kind, name string, names *Names) (root string, paths []string, er
 	return findIn(kind, name, names, mounts)
 }
 
-// findIn looks into the hierarchies, one after another, until one has what a name means.
+// findIn searches the hierarchies, one after another, until one has a cgroup for the
+// name.
 func findIn(kind Kind, name string, names *Names, mounts kernel.Mounts) (
 	root string, paths []string, err error,
 ) {
@@ -117,7 +121,8 @@ func findIn(kind Kind, name string, names *Names, mounts kernel.Mounts) (
 		strings.Join(roots, ", "), diag.DidYouMean(name, known)).WithHint("list them with: %s", hints[kind])
 }
 
-// processesIn are the processes with a thread in cgroups of a hierarchy of version 1, or below.
+// processesIn lists the processes that are in cgroups of a hierarchy of version 1, or below
+// them.
 func processesIn(root string, paths []string) (pids []int) {
 	for _, path := range paths {
 		filepath.WalkDir(filepath.Join(root, path), func(dir string, d fs.DirEntry, err error) error {
@@ -126,7 +131,7 @@ func processesIn(root string, paths []string) (pids []int) {
 			}
 			text, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 			for _, word := range strings.Fields(string(text)) {
-				if pid, err := strconv.Atoi(word); err == nil && pid > 0 { // 0 is of another namespace
+				if pid, err := strconv.Atoi(word); err == nil && pid > 0 { // 0: in another namespace
 					pids = append(pids, pid)
 				}
 			}
@@ -136,7 +141,8 @@ func processesIn(root string, paths []string) (pids []int) {
 	return pids
 }
 
-// find returns the paths that a name means in this hierarchy, and else what has a name there.
+// find returns the paths of the cgroups for a name in this hierarchy. If there are none,
+// known lists the names of this kind that the hierarchy has.
 func (t *Table) find(kind Kind, name string, names *Names) (paths, known []string, err error) {
 	if kind != Unit {
 		t.walk(func(path string, _ uint64) bool {
@@ -146,7 +152,7 @@ func (t *Table) find(kind Kind, name string, names *Names) (paths, known []strin
 		})
 		names.Await(targetPatience)
 	}
-	ids := map[string]bool{} // that name means
+	ids := map[string]bool{} // ids of the containers or pods with that name
 	t.walk(func(path string, _ uint64) bool {
 		f := Parse(path)
 		id := ""
@@ -188,7 +194,7 @@ func (t *Table) find(kind Kind, name string, names *Names) (paths, known []strin
 	return paths, known, nil
 }
 
-// lastUnit is the unit, or the slice, that a cgroup is; "" if it is none.
+// lastUnit is the unit or slice at the end of a path; "" if there is none.
 func lastUnit(path string) string {
 	part := strings.TrimPrefix(path[strings.LastIndexByte(path, '/')+1:], "_")
 	for _, kind := range append([]string{".slice"}, unitKinds...) {

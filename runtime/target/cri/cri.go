@@ -3,12 +3,13 @@
 //
 //	a, err := cri.Ask(ctx, "/run/containerd/containerd.sock")
 //	a.Pods         // UID, NAMESPACE/NAME
-//	a.Containers   // ID, NAME; those that have ended, too, as long as the runtime keeps them
+//	a.Containers   // ID, NAME; also ended ones, as long as the runtime keeps them
 //
-// The protocol is gRPC: a POST over HTTP/2 with one protobuf message in each direction. Two
-// calls without arguments, of which a few texts are read, need neither of their libraries.
-// Nothing else is ever called: a runtime's socket is as good as root. Package cgroup asks, apart
-// from events. What comes back is bounded in size and in time, and is not trusted.
+// The protocol is gRPC: a POST over HTTP/2 with one protobuf message in each direction. The
+// package makes two calls without arguments and reads a few texts of the answers, which needs
+// neither a gRPC nor a protobuf library. It never calls anything else, since access to a
+// runtime's socket is as good as root. Package cgroup calls it from a goroutine of its own.
+// Answers are bounded in size and time, and are not trusted.
 package cri
 
 import (
@@ -26,35 +27,36 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Pod is a pod of Kubernetes, by its sandbox.
+// A Pod is a pod of Kubernetes. The runtime has a sandbox for each, a container
+// that holds its namespaces.
 type Pod struct {
-	// ID is the sandbox's id, which its own container has as well.
+	// ID is the id of the sandbox and of its container.
 	ID string
-	// UID is what Kubernetes calls it: the cgroup has it in its name.
+	// UID is the pod's uid in Kubernetes, which is in the names of its cgroups.
 	UID, Namespace, Name string
 }
 
-// A Container is one of a pod.
+// A Container is a container of a pod.
 type Container struct{ ID, Name string }
 
-// An Answer is what a runtime knows.
+// An Answer lists the pods and containers of a runtime.
 type Answer struct {
 	Pods       []Pod
 	Containers []Container
 }
 
-// Bounds on an answer. A node has some hundred pods, of which each takes a few KiB.
+// Bounds on an answer. A node has some hundred pods; each takes a few KiB.
 const (
 	mostBytes   = 16 << 20
 	mostEntries = 1 << 14
 	mostHeader  = 64 << 10
 )
 
-// versions of the protocol. They have the same messages; runtimes of before 2022 know the older
-// one alone.
+// versions of the protocol. Both have the same messages; runtimes from before 2022 have only
+// the older one.
 var versions = []string{"runtime.v1", "runtime.v1alpha2"}
 
-// errVersion says that a runtime does not know a version of the protocol.
+// errVersion says that a runtime does not have a version of the protocol.
 var errVersion = errors.New("it does not speak the CRI")
 
 // Ask asks the runtime that listens at a socket, until ctx is done.
@@ -64,7 +66,8 @@ func Ask(ctx context.Context, socket string) (a Answer, err error) {
 		return a, fault(socket, err)
 	}
 	defer conn.Close()
-	// One that stalls is left at once.
+	// The connection is closed as soon as ctx is done, also in the middle of an
+	// answer.
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	client, end := over(conn)
 	defer end()
@@ -87,7 +90,7 @@ func fault(socket string, err error) error {
 		WithHint("see what it says to: crictl --runtime-endpoint unix://%s pods", socket)
 }
 
-// over is a client that has one connection.
+// over makes a client that uses one existing connection.
 func over(conn net.Conn) (client *http.Client, end func()) {
 	var plain http.Protocols
 	plain.SetUnencryptedHTTP2(true)
@@ -127,7 +130,8 @@ func all(ctx context.Context, client *http.Client, version string) (a Answer, er
 	return a, err
 }
 
-// frameHead is what goes before a message: whether it is compressed, and its size.
+// frameHead is the size in bytes of the head before each message: a byte that says
+// whether it is compressed, and its length.
 const frameHead = 5
 
 // Statuses of gRPC.
@@ -136,9 +140,9 @@ const (
 	statusUnimplemented = "12"
 )
 
-// call is a call without arguments. It returns the message that comes back.
+// call makes a call without arguments and returns the message of the answer.
 func call(ctx context.Context, client *http.Client, version, method string) ([]byte, error) {
-	// An empty message: all pods, or all containers.
+	// An empty message asks for all pods or all containers.
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost,
 		"http://localhost/"+version+".RuntimeService/"+method, bytes.NewReader(make([]byte, frameHead)))
 	if err != nil {
@@ -192,7 +196,7 @@ func readFrame(body io.Reader) ([]byte, error) {
 	case size > mostBytes:
 		return nil, fmt.Errorf("the answer: got %d bytes, want at most %d", size, mostBytes)
 	}
-	// Memory grows with what comes, not with what is promised.
+	// Memory grows with the bytes received, not with the announced size.
 	message, err := io.ReadAll(io.LimitReader(body, int64(size)))
 	if err != nil {
 		return nil, fmt.Errorf("read the answer: %w", err)
@@ -200,7 +204,7 @@ func readFrame(body io.Reader) ([]byte, error) {
 	if len(message) < int(size) {
 		return nil, fmt.Errorf("the answer: got %d bytes, want %d", len(message), size)
 	}
-	// The trailer is there when the end has been seen.
+	// The trailer is available only after the end of the body was read.
 	switch n, err := io.ReadFull(body, head[:1]); {
 	case n > 0:
 		return nil, errors.New("the answer has more than one message")

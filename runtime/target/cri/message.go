@@ -8,16 +8,16 @@ import (
 )
 
 // This file reads the messages; the numbers of members are as in api.proto of
-// k8s.io/cri-api. Members that are not read are skipped, whatever they are.
+// k8s.io/cri-api. All other members are skipped.
 
 var errDamaged = errors.New("the answer is damaged")
 
 // Members of ListPodSandboxResponse, PodSandbox and PodSandboxMetadata.
 const (
-	responseItems     = 1 // of ListContainersResponse as well
+	responseItems     = 1 // also of ListContainersResponse
 	podID             = 1
 	podMetadata       = 2
-	metadataName      = 1 // of ContainerMetadata as well
+	metadataName      = 1 // also of ContainerMetadata
 	podUID            = 2
 	podNamespace      = 3
 	containerID       = 1
@@ -89,7 +89,8 @@ func entries(b []byte, f func(b []byte) error) error {
 	})
 }
 
-// members calls f with each member of a message that is a text or a message.
+// members calls f with each member of a message whose value is a text or a
+// message.
 func members(b []byte, f func(n protowire.Number, v []byte) error) error {
 	for len(b) > 0 {
 		n, kind, size := protowire.ConsumeTag(b)

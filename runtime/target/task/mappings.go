@@ -12,49 +12,52 @@ import (
 // This file follows the mappings of code in each process over time. A process
 // is a list of address spaces, one after another: the first comes from its
 // parent or from /proc, each exec begins a new one, and so does a new process
-// with the same number. A space is the mappings that it has now, sorted, and
-// those that others replaced.
+// with the same number. A space has its current mappings, sorted, and the
+// mappings that were replaced.
 //
-// The tempting way, to read /proc/PID/maps when an address has to be named,
-// finds nothing of a process that lived for a millisecond, and the wrong file
-// after an exec.
+// The tempting way is to read /proc/PID/maps when an address has to be named.
+// It finds nothing for a process that lived for a millisecond, and the wrong
+// file after an exec.
 
-// MappingsOptions are for NewMappings. The zero value is for a live run.
+// MappingsOptions are the options of NewMappings. The zero value is for a live
+// run.
 type MappingsOptions struct {
-	// NoProc keeps it from /proc, for recordings.
+	// NoProc says not to read /proc, for recordings.
 	NoProc bool
 	Proc   string // "/proc" if empty
-	// Files finds the files; if nil it is made, and owned by the Mappings.
+	// Files opens the mapped files. Close closes it, also if the caller made
+	// it; nil makes a new one.
 	Files *dso.Store
-	// MaxEnded is how many processes that ended keep their spaces, for events
-	// that come late; 0 is 4096. Those that Hold names stay beyond it.
+	// MaxEnded is the number of ended processes that keep their spaces, for
+	// late events; 0 means 4096. Held processes (see Hold) do not count.
 	MaxEnded int
-	// MaxSpaces bounds all address spaces; 0 is 65536. Beyond it those of
-	// the processes that ended first are given up.
+	// MaxSpaces bounds all address spaces; 0 means 65536. Beyond it, the
+	// processes that ended first lose theirs.
 	MaxSpaces int
-	// Ending is told of held processes when they end; nil is not.
+	// Ending is called when a held process ends; may be nil.
 	Ending func(s *Space)
 }
 
 // MappingsStats counts the work of a Mappings.
 type MappingsStats struct {
 	Spaces    int    // address spaces held now
-	Evicted   uint64 // given up to stay in the bound
-	Replaced  uint64 // old mappings forgotten: a space keeps only the last of them
+	Evicted   uint64 // dropped since a bound was reached
+	Replaced  uint64 // replaced mappings that were dropped: a space keeps only the last maxOld
 	ProcReads uint64
 }
 
-// Mappings is the code of all processes. It is used by one goroutine.
+// Mappings has the mapped code of all processes. It is used by one goroutine.
 type Mappings struct {
 	opt      MappingsOptions
 	files    *dso.Store
 	procs    map[int32][]*Space // by time, never empty
 	count    int
 	ended    []int32 // processes, the first ended first
-	heldPIDs []int32 // those before them that are held
+	heldPIDs []int32 // ended processes that are held
 	stats    MappingsStats
-	last     *Space // that Find found last
-	// marked counts the spaces that had a marker, also those that were given up.
+	last     *Space // the last result of Space
+	// marked counts the spaces that had the marker of a jitdump, including
+	// dropped ones.
 	marked int
 }
 
@@ -75,7 +78,7 @@ func NewMappings(o MappingsOptions) *Mappings {
 	return &Mappings{opt: o, files: o.Files, procs: map[int32][]*Space{}}
 }
 
-// Files is the store that files come from.
+// Files returns the store of the mapped files.
 func (m *Mappings) Files() *dso.Store { return m.files }
 
 // Stats returns the counts so far.
@@ -87,9 +90,9 @@ func (m *Mappings) Stats() MappingsStats {
 // Close closes the files.
 func (m *Mappings) Close() error { return m.files.Close() }
 
-// Record takes in a mmap, comm, fork or exit record; others change nothing.
-// Records are expected in time order; a late one is put where it belongs as
-// far as that can be told.
+// Record applies a mmap, comm, fork or exit record and ignores others. Records
+// are expected in time order; a late one is applied at its own time as far as
+// possible.
 func (m *Mappings) Record(e *event.Event) {
 	switch e.Kind {
 	case event.Mmap:
@@ -111,7 +114,8 @@ func (m *Mappings) Record(e *event.Event) {
 	}
 }
 
-// Map says that a process mapped a file or memory. Only code counts.
+// Map records that a process mapped a file or memory. Mappings of data are
+// ignored.
 func (m *Mappings) Map(r *perf.Mapping, when event.Time) {
 	if r.Data || r.PID <= 0 || r.Len == 0 || r.Addr+r.Len < r.Addr {
 		return
@@ -133,7 +137,7 @@ func (m *Mappings) file(s *Space, r *Region, id dso.ID, build string) *dso.File 
 	if id.Ino == 0 {
 		id = dso.ID{}
 	}
-	// Records have the generation of the inode, /proc/PID/maps has not.
+	// Records have the generation of the inode, /proc/PID/maps does not.
 	id.Gen = 0
 	f := m.files.Find(dso.Mapping{
 		PID: s.PID, Start: r.Start, End: r.End, Path: r.Name, ID: id, BuildID: build, Root: s.Root,
@@ -142,13 +146,13 @@ func (m *Mappings) file(s *Space, r *Region, id dso.ID, build string) *dso.File 
 	return f
 }
 
-// Fork says that child began as a copy of parent.
+// Fork records that child began as a copy of parent.
 func (m *Mappings) Fork(child, parent int32, when event.Time) {
 	if child <= 0 {
 		return
 	}
 	if list := m.procs[child]; len(list) > 0 && list[len(list)-1].From == when && when != 0 {
-		return // told twice
+		return // reported twice
 	}
 	p := m.at(parent, when)
 	if p == nil && !m.opt.NoProc && parent > 0 {
@@ -170,7 +174,7 @@ func (m *Mappings) Fork(child, parent int32, when event.Time) {
 	m.push(s)
 }
 
-// Exec says that a process began another program: nothing is mapped.
+// Exec records that a process began another program: nothing is mapped yet.
 func (m *Mappings) Exec(pid int32, when event.Time) {
 	if pid <= 0 {
 		return
@@ -189,9 +193,8 @@ func (m *Mappings) Exec(pid int32, when event.Time) {
 	m.push(s)
 }
 
-// Exit says that a process ended. Its mappings are kept for addresses that
-// are looked up later: until MaxEnded others ended, and as long as it is
-// held.
+// Exit records that a process ended. Its mappings are kept for later look-ups
+// until MaxEnded others have ended, and as long as it is held.
 func (m *Mappings) Exit(pid int32) {
 	list := m.procs[pid]
 	if len(list) == 0 || list[len(list)-1].ended {
@@ -214,9 +217,9 @@ func (m *Mappings) Exit(pid int32) {
 	}
 }
 
-// Hold says that addresses of a process as it was at that time, such as those
-// of a stack, will have to be named: it is looked at while it is there, and
-// stays until Release. It returns the space if it was not held before, else nil.
+// Hold keeps the space that a process has at a time until Release, because
+// addresses in it have to be named later. It reads /proc while the process runs.
+// It returns the space if it was not held before, else nil.
 func (m *Mappings) Hold(pid int32, when event.Time) *Space {
 	s := m.Space(pid, when)
 	if s == nil || s.held {
@@ -226,7 +229,7 @@ func (m *Mappings) Hold(pid int32, when event.Time) *Space {
 	return s
 }
 
-// Release ends all holds, but for the processes that again holds.
+// Release ends all holds; again may hold some processes anew.
 func (m *Mappings) Release(again func()) {
 	for _, list := range m.procs {
 		for _, s := range list {
@@ -245,8 +248,8 @@ func (m *Mappings) Release(again func()) {
 	m.heldPIDs = kept
 }
 
-// first counts the spaces of the process that had the number first, 0 if it has
-// not ended.
+// first is the number of spaces of the oldest process with this number, 0 if
+// that process has not ended.
 func first(list []*Space) int {
 	return 1 + slices.IndexFunc(list, func(s *Space) bool { return s.ended })
 }
@@ -256,9 +259,9 @@ func (m *Mappings) isHeld(pid int32) bool {
 	return slices.ContainsFunc(list[:first(list)], func(s *Space) bool { return s.held })
 }
 
-// Find returns where an address lay in a process at that time. A process that
-// nothing was heard of is looked up in /proc, once. The Region is valid until
-// the next call.
+// Find returns the region of an address in a process at a time. A process
+// without records is looked up in /proc once. The Region is valid until the
+// next call.
 func (m *Mappings) Find(pid int32, addr uint64, when event.Time) (*Region, bool) {
 	s := m.Space(pid, when)
 	if s == nil {
@@ -276,8 +279,8 @@ func (m *Mappings) Find(pid int32, addr uint64, when event.Time) (*Region, bool)
 	return r, ok
 }
 
-// execTime is how long an exec may take, in ns: until then the user's part of
-// a stack is the stack of the call to execve, in the program before.
+// execTime is the longest duration of an exec, in ns. During that time the user
+// part of a stack is still the call to execve, in the previous program.
 const execTime = 10e6
 
 func (m *Mappings) before(s *Space, addr uint64, when event.Time) (*Region, bool) {
@@ -292,10 +295,9 @@ func (m *Mappings) before(s *Space, addr uint64, when event.Time) (*Region, bool
 	return list[i-1].Find(addr, s.From)
 }
 
-// Space returns the address space of a process at that time, nil if there is
-// nothing to know.
+// Space returns the address space of a process at a time, nil if it is unknown.
 //
-// Fast path: the space that was asked for last is asked for again.
+// Fast path: the same space as in the last call.
 func (m *Mappings) Space(pid int32, when event.Time) *Space {
 	if pid <= 0 {
 		return nil
@@ -313,8 +315,8 @@ func (m *Mappings) Space(pid int32, when event.Time) *Space {
 	return s
 }
 
-// at is the space that the process had at that time; before its first, the
-// first. Nil if nothing was heard of it.
+// at returns the space of a process at a time; its first space for earlier
+// times. It is nil for a process without records.
 func (m *Mappings) at(pid int32, when event.Time) *Space {
 	list := m.procs[pid]
 	for i := len(list) - 1; i >= 0; i-- {
@@ -328,7 +330,7 @@ func (m *Mappings) at(pid int32, when event.Time) *Space {
 	return nil
 }
 
-// space is at, with a new space from /proc for a process that is not known.
+// space is like at, but makes a space from /proc for an unknown process.
 func (m *Mappings) space(pid int32, when event.Time) *Space {
 	if s := m.at(pid, when); s != nil {
 		return s
@@ -340,7 +342,7 @@ func (m *Mappings) space(pid int32, when event.Time) *Space {
 	return s
 }
 
-// push appends a space to those of its process.
+// push appends a space to the list of its process.
 func (m *Mappings) push(s *Space) {
 	list := m.procs[s.PID]
 	at := len(list)
@@ -348,7 +350,7 @@ func (m *Mappings) push(s *Space) {
 		at--
 	}
 	if at > 0 && len(list[at-1].regions) == 0 && len(list[at-1].old) == 0 && at == len(list) {
-		list[at-1] = s // nothing ran in it: the fork before an exec
+		list[at-1] = s // an exec at the time of the fork: the space was never used
 	} else {
 		list = slices.Insert(list, at, s)
 		m.count++
@@ -366,8 +368,8 @@ func (m *Mappings) push(s *Space) {
 	}
 }
 
-// sweep gives up spaces where exits were not reported: first those that
-// processes had before, then any.
+// sweep drops spaces when exits were not reported: first spaces that an exec
+// replaced, then any.
 func (m *Mappings) sweep(keep *Space) {
 	for pid, list := range m.procs {
 		last := list[len(list)-1]
@@ -388,7 +390,7 @@ func (m *Mappings) sweep(keep *Space) {
 	m.ended, m.heldPIDs = nil, nil
 }
 
-// evict gives up the spaces of the process that had the number first.
+// evict drops the spaces of the oldest process with this number.
 func (m *Mappings) evict(pid int32) {
 	list := m.procs[pid]
 	n := first(list)

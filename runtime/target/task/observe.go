@@ -6,13 +6,13 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file learns names from the fields of events. Scheduler and task events
-// carry the comm of a thread beside its pid: the most exact source, because
-// it was read when the event happened. Pairs are found by the kernel's
-// spelling: X_comm belongs to X_pid, comm to pid. A comm without such a pid
-// (oldcomm) is left alone. Only systems that are known to mean a thread by
-// pid are trusted: elsewhere it may be the number in a namespace, or the
-// fields of a probe that a user made up.
+// This file reads names from the fields of events. Scheduler and task events
+// have the comm of a thread beside its pid. This is the most exact source,
+// because the kernel read the name when the event happened. Pairs are found by
+// the kernel's spelling: X_comm belongs to X_pid, comm to pid. A comm without
+// such a pid (oldcomm) is left alone. Only events of systems whose field pid is
+// a thread's number are used: elsewhere pid may be the number in a namespace,
+// or a field of a user's own probe.
 
 var trusted = map[string]bool{"sched": true, "task": true, "signal": true, "oom": true, "cgroup": true}
 
@@ -23,8 +23,8 @@ type commFields struct {
 
 type pair struct{ pid, comm *event.Field }
 
-// observe learns the names that a sample's fields tell. Events of most
-// schemas tell none and cost one comparison.
+// observe records the names in a sample's fields. Events of most schemas have
+// none and cost one comparison.
 func (t *Table) observe(e *event.Event) {
 	if e.Stream == nil || len(e.Raw) == 0 {
 		return
@@ -44,8 +44,9 @@ func (t *Table) observe(e *event.Event) {
 	}
 }
 
-// Tells returns the fields of a schema that tell names: of those that want names,
-// a caller that reads only some fields of a record should read these too.
+// Tells returns the fields of a schema that hold names and their pids. A caller
+// that keeps only some fields of a record must keep these too if names are
+// needed.
 func Tells(schema *event.Schema) (fields []*event.Field) {
 	for _, p := range pairsOf(schema).pairs {
 		fields = append(fields, p.pid, p.comm)
@@ -100,7 +101,8 @@ func pairsOf(schema *event.Schema) *commFields {
 	return n
 }
 
-// ofRecord tells fields of the record from facts and computed values.
+// ofRecord reports that a field is part of the record, not a sample member or a
+// computed value.
 func ofRecord(f *event.Field) bool {
 	return f.Place == event.InRaw || f.Place == event.DataLoc || f.Place == event.RelLoc
 }

@@ -8,22 +8,22 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// Slow path: lookUp answers for a thread that nothing was heard of, once.
-// /proc tells the name of now, which is the name at the event unless the thread
-// was renamed in between; anything that records or events say replaces it.
+// Slow path: lookUp reads the name of a thread without records from /proc,
+// once. It is the current name, which differs from the name at the event if the
+// thread was renamed in between. A name from a record or an event replaces it.
 func (t *Table) lookUp(tid int32) string {
 	switch {
 	case tid == 0:
 		return "swapper"
 	case tid < 0:
-		// The kernel no longer has a number for a thread that has ended.
+		// The thread has ended, and has no number any more.
 		return "[exited]"
 	}
 	th := t.slot(tid)
 	number := strconv.Itoa(int(tid))
 	if !t.opt.NoProc {
 		t.stats.ProcReads++
-		// Threads are there by number although the directory does not list them.
+		// /proc/TID exists for each thread, although /proc lists only processes.
 		b, err := privilege.ReadFile(privilege.Processes, filepath.Join(t.opt.Proc, number, "comm"))
 		if name := ownName(strings.TrimSuffix(string(b), "\n")); err == nil && name != "" {
 			th.name, th.state = name, alive
@@ -34,11 +34,11 @@ func (t *Table) lookUp(tid int32) string {
 	return th.name
 }
 
-// ownName takes off what /proc adds to the name of a kworker: the work that
-// it did last, as in "kworker/0:2-events". Events have the name without it.
+// ownName removes the suffix that /proc adds to the name of a kworker, the name
+// of its last work ("kworker/0:2-events"). Events have the name without it.
 func ownName(comm string) string {
 	if strings.HasPrefix(comm, "kworker/") {
-		// "kworker/R-netns", a rescuer, has no number and no addition.
+		// "kworker/R-netns", a rescuer, has no number and no suffix.
 		if _, after, ok := strings.Cut(comm, ":"); ok {
 			if i := strings.IndexAny(after, "-+"); i >= 0 {
 				return comm[:len(comm)-len(after)+i]

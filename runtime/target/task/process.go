@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// ProcessOf is the process of a thread that runs here; -1 if it has ended.
+// ProcessOf is the process of a thread of this machine; -1 if it has ended.
 func ProcessOf(tid int32) int32 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(int(tid)) + "/status")
 	_, text, ok := bytes.Cut(text, []byte("\nTgid:\t"))
@@ -21,10 +21,11 @@ func ProcessOf(tid int32) int32 {
 // Flags of threads: must match PF_IO_WORKER, PF_USER_WORKER and PF_KTHREAD of include/linux/sched.h.
 const ofKernel = 0x10 | 0x4000 | 0x200000
 
-// OfKernel reports that a thread that runs here is one of the kernel; known is false if it has ended.
+// OfKernel reports whether a thread of this machine is a kernel thread; known is false if it has
+// ended.
 func OfKernel(tid int32) (is, known bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(int(tid)) + "/stat")
-	i := bytes.LastIndexByte(text, ')') // the name before it may have anything
+	i := bytes.LastIndexByte(text, ')') // the name before it can contain any character
 	if err != nil || i < 0 {
 		return false, false
 	}

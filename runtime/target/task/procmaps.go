@@ -16,8 +16,8 @@ import (
 // first record: its mappings, its root directory, its number in its own pid
 // namespace.
 
-// look reads /proc/PID/maps, once for a space. A process that is gone has
-// none; that is not an error.
+// look reads /proc/PID/maps, once for a space. It is not an error if the
+// process has ended.
 func (m *Mappings) look(s *Space) {
 	if s.looked || m.opt.NoProc {
 		return
@@ -32,8 +32,9 @@ func (m *Mappings) look(s *Space) {
 	m.read(s, b)
 }
 
-// Read takes in mappings in the form of /proc/PID/maps, of a process that is
-// not looked up. Lines that are none are left out, and counted.
+// Read adds the mappings of a text in the form of /proc/PID/maps to a process,
+// which is then not looked up. It returns the number of lines that it cannot
+// read.
 func (m *Mappings) Read(pid int32, maps []byte) (bad int) {
 	return m.read(m.space(pid, 0), maps)
 }
@@ -55,8 +56,8 @@ func (m *Mappings) read(s *Space, maps []byte) (bad int) {
 	return bad
 }
 
-// identify learns the root, the user and the inner pid of a process if it still runs;
-// else the space keeps its parent's.
+// identify reads the root, the user and the inner pid of a process if it still runs;
+// otherwise the space keeps the values of its parent.
 func (m *Mappings) identify(s *Space) {
 	if m.opt.NoProc {
 		return
@@ -77,7 +78,7 @@ func (m *Mappings) identify(s *Space) {
 	}
 }
 
-// InnerTID is the number of a thread in its own namespace; the one that is known here if that cannot be read.
+// InnerTID is the number of a thread in its own namespace, or tid itself if that cannot be read.
 func InnerTID(pid, tid int32) int32 {
 	b, err := privilege.ReadFile(privilege.Processes, filepath.Join("/proc", strconv.Itoa(int(pid)), "task",
 		strconv.Itoa(int(tid)), "status"))
@@ -90,9 +91,9 @@ func InnerTID(pid, tid int32) int32 {
 	return tid
 }
 
-// statusNumber is a number of a line of /proc/PID/status, -1 is the last: of
-// Uid the second is the effective one; of NSpid (Linux 4.1) the last is that
-// of the innermost namespace.
+// statusNumber returns the number at an index of a line of /proc/PID/status;
+// index -1 is the last. The second number of Uid is the effective user; the
+// last of NSpid (Linux 4.1) is the pid in the innermost namespace.
 func statusNumber(b []byte, key string, which int) (uint32, bool) {
 	_, after, ok := bytes.Cut(b, []byte(key))
 	if !ok {
@@ -116,7 +117,7 @@ type Mapping struct {
 	ID dso.ID
 }
 
-// ParseMaps reads /proc/PID/maps, as much of it as is there; what it cannot read is left out.
+// ParseMaps reads /proc/PID/maps. Lines that it cannot read are left out.
 func ParseMaps(text []byte) (list []Mapping) {
 	for line := range bytes.Lines(text) {
 		if r, id, _, err := parseMapsLine(bytes.TrimSuffix(line, []byte("\n"))); err == nil {

@@ -8,10 +8,10 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// Scan reads the names of the processes that live now, and then of their other
-// threads, so that those that end before their first event is looked at have one.
-// It stops after limit: on a machine with thousands of threads the others are read
-// when they are asked for. Each costs 10 us.
+// Scan reads the names of all running processes, and then of their other threads,
+// so that a thread that ends before its first event is handled still has a name.
+// It stops after limit, since each thread costs 10 us; the remaining names are
+// read when they are asked for.
 func (t *Table) Scan(limit time.Duration) {
 	if t.opt.NoProc {
 		return
@@ -27,8 +27,8 @@ func (t *Table) Scan(limit time.Duration) {
 	}
 }
 
-// ScanTarget reads the names of all observed tasks, without a bound on
-// time: processes with all of their threads, and threads.
+// ScanTarget reads the names of all observed processes, with all of their
+// threads, and of all observed threads, without a bound on time.
 func (t *Table) ScanTarget(pids, tids []int) {
 	if t.opt.NoProc {
 		return
@@ -49,7 +49,7 @@ func (t *Table) threads(pid string, end time.Time) {
 func (t *Table) scan(path string, end time.Time, each func(number string)) {
 	dir, err := privilege.Open(privilege.Processes, path)
 	if err != nil {
-		return // it has ended
+		return // the process has ended
 	}
 	defer dir.Close()
 	for {

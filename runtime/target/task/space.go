@@ -8,9 +8,9 @@ import (
 	"ppscript/runtime/stack/jitdump"
 )
 
-// This file is one address space: the mappings of now, sorted, and those that
-// were replaced, with the time, so that an address of an older event is still
-// found.
+// This file implements one address space: its current mappings, sorted, and the
+// mappings that were replaced, with the times, so that addresses of older
+// events are found.
 
 // A Region is one mapping of code.
 type Region struct {
@@ -18,8 +18,8 @@ type Region struct {
 	Off        uint64 // file offset of Start, in bytes
 	Name       string // as the kernel tells: a path, "[vdso]", "//anon"
 	File       *dso.File
-	From       event.Time // mapped since; 0 if it was there before
-	until      event.Time // of a replaced one
+	From       event.Time // time of the mapping; 0 if it is older than the run
+	until      event.Time // time at which it was replaced
 }
 
 // Offset is the file offset of an address in the region.
@@ -27,38 +27,40 @@ func (r *Region) Offset(addr uint64) uint64 { return addr - r.Start + r.Off }
 
 // A Space is one address space of a process.
 type Space struct {
-	PID int32 // as we see it
+	PID int32 // in our own namespace
 	// InnerPID is the number of the process in its own namespace, by which
 	// JIT compilers name their files; PID if not known.
 	InnerPID int32
-	Root     *dso.Root // nil is ours
+	Root     *dso.Root // nil means our own root directory
 	UID      int64     // effective user; -1 if not known
 	From     event.Time
 	Until    event.Time // when the process executed another program; 0 if it did not
 
-	regions []Region // now, by Start, without overlap
+	regions []Region // current ones, sorted by Start, without overlap
 	old     []Region // replaced, in the order of replacement
 	shared  bool     // regions and old belong to another space too
-	looked  bool     // at /proc
+	looked  bool     // /proc was read
 	ended   bool
 	held    bool // see Mappings.Hold
 	exec    bool // begun by an exec, not a fork
-	marked  bool // a compiler says where it writes what it tells of its code
+	marked  bool // a JIT compiler has mapped its jitdump, see Marked
 }
 
-// Marked reports that a region of s is, or was, the marker of a jitdump.
+// Marked reports that s has or had the marker of a jitdump: a compiler maps its
+// file of functions as a marker for profilers.
 func (s *Space) Marked() bool { return s.marked }
 
-// Marked is how many processes had a marker of a jitdump.
+// Marked is the number of address spaces that had the marker of a jitdump.
 func (m *Mappings) Marked() int { return m.marked }
 
-// maxOld bounds the replaced regions of a space, maxRegions those it has.
+// maxOld bounds the replaced regions of a space, maxRegions the current ones.
 const (
 	maxOld     = 4096
 	maxRegions = 1 << 17
 )
 
-// add maps r in s; mappings below it are replaced from then on.
+// add maps r in s. Where r overlaps other mappings, it replaces them from
+// r.From on.
 func (m *Mappings) add(s *Space, r Region) {
 	if !s.marked && jitdump.IsMarker(r.Name) {
 		s.marked = true
@@ -79,7 +81,7 @@ func (m *Mappings) add(s *Space, r Region) {
 	for ; hi < len(s.regions) && s.regions[hi].Start < r.End; hi++ {
 		x := s.regions[hi]
 		if x.From > r.From {
-			// Late: the mapping of now is newer.
+			// r is late: the current mapping is newer.
 			r.until = x.From
 			m.retire(s, r)
 			return
@@ -112,7 +114,8 @@ func (m *Mappings) add(s *Space, r Region) {
 
 func openable(f *dso.File) bool { return f != nil && f.Opened() }
 
-// insert puts back the part of a region behind one that replaced its middle.
+// insert adds the part of a region that is left after another region replaced
+// its middle.
 func (m *Mappings) insert(s *Space, r Region) {
 	at, _ := slices.BinarySearchFunc(s.regions, r.Start, func(x Region, start uint64) int {
 		if x.Start < start {
@@ -134,7 +137,7 @@ func (m *Mappings) retire(s *Space, r Region) {
 	s.old = append(s.old, r)
 }
 
-// Find returns the region that an address lay in at that time.
+// Find returns the region that contained an address at a time.
 func (s *Space) Find(addr uint64, when event.Time) (*Region, bool) {
 	lo, hi := 0, len(s.regions)
 	for lo < hi {
@@ -157,9 +160,10 @@ func (s *Space) Find(addr uint64, when event.Time) (*Region, bool) {
 			return r, true
 		}
 	}
-	// Mapped later than the event says: clocks of rings differ a little.
+	// The mapping is later than the event: clocks of rings differ a little.
 	return now, now != nil
 }
 
-// Regions lists the mappings of now, by address; for the space's owner to read.
+// Regions lists the current mappings by address. The caller must not change
+// them.
 func (s *Space) Regions() []Region { return s.regions }

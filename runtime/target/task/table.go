@@ -9,31 +9,32 @@ import (
 
 // Options of a Table. The zero value is for a live run.
 type Options struct {
-	// NoProc keeps the Table from /proc: the threads of a recording are not
-	// those of this machine.
+	// NoProc says not to read /proc: the threads of a recording are not threads
+	// of this machine.
 	NoProc bool
 	// Proc is the root to read, "/proc" if empty.
 	Proc string
-	// MaxDead is how many ended threads keep their names, for events that
-	// are older than the end or follow it closely; 0 is 4096.
+	// MaxDead is the number of ended threads that keep their names, for events
+	// from before or shortly after the end; 0 means 4096.
 	MaxDead int
-	// MaxThreads bounds all threads, also those whose end nobody reports; 0
-	// is 65536. Beyond it, threads that were not asked for recently go.
+	// MaxThreads bounds all threads, including threads whose end was not
+	// reported; 0 means 65536. Beyond it, threads that were not asked for
+	// recently are dropped.
 	MaxThreads int
 }
 
 // Stats counts the work of a Table.
 type Stats struct {
-	Threads   int    // names held now
-	Evicted   uint64 // names given up to stay in the bounds
-	ProcReads uint64 // files read
+	Threads   int    // threads with a name now
+	Evicted   uint64 // names dropped since a bound was reached
+	ProcReads uint64 // files of /proc that were read
 }
 
-// A Table is names by thread. It is used by one goroutine.
+// A Table holds the names of threads. It is used by one goroutine.
 //
-// Names are those at the time of the event if records come in time order. If
-// rings are read one after another, the last renaming is still told from the
-// name before it.
+// If records come in time order, the name is the name at the time of the event.
+// If rings are read one after another, that holds for the last renaming of a
+// thread only.
 type Table struct {
 	opt        Options
 	index      map[int32]int32 // tid to slot
@@ -41,23 +42,23 @@ type Table struct {
 	free       []int32
 	dead       []endedThread // a ring of MaxDead, the oldest at deadAt
 	deadAt     int
-	hand       int // of the eviction clock
+	hand       int // hand of the eviction clock (a second-chance queue)
 	idle       []string
 	schemas    map[*event.Schema]*commFields
-	schema     *event.Schema // that known describes
+	schema     *event.Schema // the schema that lastSchema describes
 	lastSchema *commFields
 	stats      Stats
 }
 
-// thread is one slot.
+// A thread is the entry of one thread.
 type thread struct {
 	name   string
 	before string     // the name until since; empty if there was none
 	since  event.Time // of name
 	tid    int32
-	gen    uint32 // grows with each thread that the slot holds
+	gen    uint32 // incremented when the slot gets another thread
 	state  state
-	used   bool // asked for since the eviction clock passed
+	used   bool // asked for since the hand passed
 }
 
 type state uint8
@@ -69,7 +70,7 @@ const (
 	gone
 )
 
-// endedThread refers to a slot while it holds the same thread.
+// An endedThread refers to a slot as long as it holds the same thread.
 type endedThread struct {
 	slot int32
 	gen  uint32
@@ -95,12 +96,11 @@ func (t *Table) Stats() Stats {
 	return t.stats
 }
 
-// Comm is the name that the thread has now, as far as the Table knows.
+// Comm is the newest recorded name of a thread.
 func (t *Table) Comm(tid int32) string { return t.at(tid, event.MaxTime) }
 
-// Of is the name of the thread that e is about at the time of e: that of
-// e.TID, or the idle task of its CPU. It also learns names from e's
-// fields.
+// Of returns the name that the thread of e had at the time of e; the idle task
+// has a name per CPU. It also records the names in e's fields.
 //
 // Fast path: nothing is allocated for a thread that is known.
 func (t *Table) Of(e *event.Event) string {
@@ -124,7 +124,7 @@ func (t *Table) at(tid int32, when event.Time) string {
 	return th.name
 }
 
-// Record takes in a comm, fork or exit record; others change nothing.
+// Record applies a comm, fork or exit record and ignores others.
 func (t *Table) Record(e *event.Event) {
 	switch e.Kind {
 	case event.Comm:
@@ -142,8 +142,8 @@ func (t *Table) Record(e *event.Event) {
 	}
 }
 
-// rename says that the thread is called name from when on. A renaming that is
-// older than the one known is the name before that.
+// rename records that the thread is called name from when on. A renaming older
+// than the recorded one sets the name before it.
 func (t *Table) rename(tid int32, name string, when event.Time) {
 	if tid <= 0 {
 		return
@@ -162,8 +162,8 @@ func (t *Table) rename(tid int32, name string, when event.Time) {
 	th.revive()
 }
 
-// fork says that parent created tid, which has its name at first. If nobody
-// knows the parent, the child is left for /proc to tell.
+// fork records that parent created tid, which has the parent's name at first.
+// If the parent's name is unknown, the child's is read from /proc later.
 func (t *Table) fork(tid, parent int32, when event.Time) {
 	if tid <= 0 {
 		return
@@ -175,15 +175,16 @@ func (t *Table) fork(tid, parent int32, when event.Time) {
 	}
 	th := t.slot(tid)
 	if th.state == gone || th.state == alive {
-		th.before = th.name // of the thread that had this number before
+		th.before = th.name // name of the previous thread with this number
 	}
 	th.name, th.since = name, when
-	// The number is in use again: an entry among the dead no longer counts.
+	// The number is in use again, so an entry in dead no longer counts.
 	th.gen++
 	th.state = alive
 }
 
-// exit says that the thread ended. Its name stays until MaxDead others ended.
+// exit records that the thread ended. Its name is kept until MaxDead others
+// have ended.
 func (t *Table) exit(tid int32) {
 	slot, ok := t.index[tid]
 	if !ok || t.slots[slot].state == gone {
@@ -204,14 +205,16 @@ func (t *Table) exit(tid int32) {
 	}
 }
 
-// revive ends a guess; the dead stay dead, their last names may come late.
+// revive marks a guessed thread as alive. An ended thread stays ended: its last
+// name may be reported late.
 func (th *thread) revive() {
 	if th.state == unused || th.state == guessed {
 		th.state = alive
 	}
 }
 
-// slot finds or makes the thread's slot. A new one is a guess without name.
+// slot finds or makes the slot of a thread. A new one is in state guessed,
+// without a name.
 func (t *Table) slot(tid int32) *thread {
 	if slot, ok := t.index[tid]; ok {
 		return &t.slots[slot]
@@ -232,8 +235,8 @@ func (t *Table) slot(tid int32) *thread {
 	return th
 }
 
-// evict frees one slot: the first that was not asked for since the clock's
-// hand passed it last.
+// evict frees one slot: the first after the hand that was not asked for since
+// the hand last passed it.
 func (t *Table) evict() {
 	for {
 		t.hand = (t.hand + 1) % len(t.slots)
@@ -260,7 +263,7 @@ func (t *Table) forget(tid int32) {
 	t.free = append(t.free, slot)
 }
 
-// swapper is the idle task of a CPU.
+// swapper is the name of the idle task of a CPU.
 func (t *Table) swapper(cpu int32) string {
 	if cpu >= 1<<16 {
 		return "swapper"

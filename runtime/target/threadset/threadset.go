@@ -1,9 +1,10 @@
-// Package threadset knows which threads the user wants to observe, for plans that are
-// attached to CPUs although threads were named. A wake-up of a thread, or its
-// switch-in, happens in the context of another, so an attachment to the thread
-// would miss it; such a plan asks Traced(tid) instead. Threads made later
-// belong to their process; for a command also the processes that it starts.
-// Threads made in a cgroup belong to it; one that enters it is seen a second later.
+// Package threadset follows the threads that the user wants to observe, for plans
+// that are attached to CPUs although threads were named. A wake-up of a thread, or
+// its switch-in, happens in the context of another thread, so an attachment to the
+// thread would miss it; such a plan calls Traced(tid) instead. New threads of an
+// observed process are observed, and with a command also the processes that it
+// starts. New threads in an observed cgroup are observed; a thread that moves into it
+// is noticed within a second.
 package threadset
 
 import (
@@ -21,22 +22,23 @@ import (
 	"ppscript/runtime/target/cgroup"
 )
 
-// A Set is a set of threads that grows and shrinks with fork records.
+// A Set is the set of observed threads. Fork records add and remove threads.
 type Set struct {
-	named bool // the user named somebody; else all threads are traced
+	named bool // the user named threads; otherwise all are traced
 	pids  []int
 	tids  map[int32]bool
-	// cgroups are names and patterns of those whose threads are observed.
+	// cgroups are the names and patterns of the observed cgroups.
 	cgroups []string
-	// children says that processes started by those observed belong to them.
+	// children says that processes started by observed ones are observed too.
 	children bool
 	checked  time.Time
-	// EndsPoll says that the end of all of them ends a Poll, ended when that was seen.
+	// EndsPoll says that Poll returns when all observed processes have ended. ended is
+	// the time at which that was noticed.
 	EndsPoll bool
 	ended    time.Time
 }
 
-// Traced tells whether a thread is observed. The idle task never is.
+// Traced reports whether a thread is observed. The idle task never is.
 func (w *Set) Traced(tid int32) bool {
 	if !w.named {
 		return tid > 0
@@ -44,7 +46,8 @@ func (w *Set) Traced(tid int32) bool {
 	return w.tids[tid]
 }
 
-// Widen attaches events to CPUs that were meant for threads.
+// Widen changes a configuration so that its events are attached to CPUs instead
+// of threads.
 func (w *Set) Widen(c *perf.Config) {
 	t := &c.Target
 	w.named = len(t.Named()) > 0
@@ -53,7 +56,7 @@ func (w *Set) Widen(c *perf.Config) {
 	c.SideBand.Task = true
 }
 
-// Threads are those observed; nil if nobody was named.
+// Threads lists the observed threads; nil if all are.
 func (w *Set) Threads() iter.Seq[int32] {
 	if !w.named {
 		return nil
@@ -61,8 +64,8 @@ func (w *Set) Threads() iter.Seq[int32] {
 	return maps.Keys(w.tids)
 }
 
-// Begin lists the threads that are there now. Records of later ones are in
-// the rings already.
+// Begin adds the threads of the targets that exist now. The rings must be open
+// before, so that they have the records of later threads.
 func (w *Set) Begin(t *perf.Target) error {
 	w.tids = map[int32]bool{}
 	for _, tid := range t.TIDs {
@@ -87,7 +90,7 @@ func (w *Set) Begin(t *perf.Target) error {
 	return w.enter()
 }
 
-// enter takes in the threads that are in the cgroups now.
+// enter adds the threads that are in the cgroups now.
 func (w *Set) enter() error {
 	if len(w.cgroups) == 0 {
 		return nil
@@ -99,12 +102,12 @@ func (w *Set) enter() error {
 	return err
 }
 
-// Await makes the end of the processes wake the thread that polls src.
+// Await makes Poll of src return when all observed processes have ended.
 func (w *Set) Await(src *perf.Source) { w.EndsPoll = len(w.cgroups) == 0 && src.AwaitEnds(w.pids) }
 
-// Record takes in a fork. Exits change nothing: the last switch-out of a
-// thread comes after it. A number that is used again leaves the set unless
-// the new thread belongs to it.
+// Record applies a fork record. Exit records are ignored, because the last
+// switch-out of a thread comes after its exit. When a number is used again, it
+// is removed unless the new thread is observed.
 func (w *Set) Record(e *event.Event) {
 	if e.Kind != event.Fork || !w.named {
 		return
@@ -120,16 +123,17 @@ func (w *Set) Record(e *event.Event) {
 	}
 }
 
-// LastSwitch is how long after the end of a process is told its last thread has left its
-// CPU at the latest.
+// LastSwitch is the longest time between the report of a process's end and its last
+// thread leaving the CPU.
 const LastSwitch = 20 * time.Millisecond
 
-// Ending reports that all of them have ended, and that Over is about to say so.
+// Ending reports that all observed processes have ended; Over returns true
+// LastSwitch later.
 func (w *Set) Ending() bool { return !w.ended.IsZero() }
 
-// Over reports that all processes that the user named have ended. told says that their
-// source has seen it; without that it looks at most once a second, and then also which threads have
-// entered the cgroups.
+// Over reports whether all processes that the user named have ended. told says that the source has
+// noticed it. Otherwise Over checks it at most once a second, and then also adds threads that were
+// moved into the cgroups.
 func (w *Set) Over(now time.Time, told bool) bool {
 	if told && w.ended.IsZero() {
 		w.ended = now

@@ -30,8 +30,8 @@ type Error struct {
 	Cause   error
 	Hint    string // one imperative sentence, with the exact command if there is one
 	Class   Class
-	// Pos is file:line:col if a script is to blame; Excerpt its source line
-	// with a caret below, ready to print.
+	// Pos is file:line:col if the error is in a script; Excerpt is its source
+	// line with a caret below, ready to print.
 	Pos     string
 	Excerpt string
 }
@@ -122,8 +122,8 @@ func (e *Error) OrHint(format string, args ...any) *Error {
 	return e
 }
 
-// Reason is the system's error for a file, without the path that the message has
-// anyway. Other errors stay as they are.
+// Reason is the system's error for a file without its path, which the message
+// names already. Other errors are returned unchanged.
 func Reason(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -5,8 +5,8 @@ import "strings"
 // Nearest returns the candidate that a user most likely meant by name, or ""
 // if none is close. Case and the choice of '-' or '_' do not count.
 func Nearest(name string, candidates []string) string {
-	// One edit in a short name, more in longer ones: two of three letters
-	// would make "pid" of "nix". Of one letter an edit leaves nothing.
+	// Short names allow one edit, longer ones more: with two edits in three
+	// letters, "nix" would match "pid". One letter allows none.
 	best, bestCost := "", max(len(name)/3+1, min(len(name), 2))
 	want := fold(name)
 	for _, c := range candidates {

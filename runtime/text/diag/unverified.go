@@ -1,8 +1,8 @@
 package diag
 
-// Unverified names a part of a script of which this machine cannot tell whether it is right: its kernel may
-// not be asked here, and what is known of other kernels has no such thing. A run of a script ends with
-// it; a check of a script reports it, and goes on.
+// Unverified names a part of a script that cannot be checked on this machine: its kernel must not
+// be asked here, and the formats that ppscript ships do not have that part. A run ends with this
+// error; a check of a script reports it and goes on.
 type Unverified struct {
 	Feature string
 	Why     error

@@ -1,8 +1,8 @@
 // Package glob matches texts with patterns as users write them for events,
 // functions and names: * any text, ? any byte, [abc] [a-z] a byte of a set,
-// [!a] [^a] a byte not of it. Slashes and dots are bytes like others, and
-// nothing is escaped. A ] first in a set, and a [ that is never closed, stand
-// for themselves. The whole text must match.
+// [!a] [^a] a byte not of it. Slashes and dots have no special meaning, and
+// nothing can be escaped. A ] first in a set, and a [ that is never closed,
+// stand for themselves. The whole text must match.
 package glob
 
 // Match reports that the whole of s matches. It takes one step back per star,
@@ -34,8 +34,8 @@ func Match[T string | []byte](pattern, s T) bool {
 	return p == len(pattern)
 }
 
-// one matches a byte with the head of a pattern, which is no star and n bytes
-// long.
+// one matches a byte with the head of a pattern, which is not a star. n is the
+// length of the head in bytes.
 func one[T string | []byte](pattern T, c byte) (n int, ok bool) {
 	end := -1
 	switch pattern[0] {
@@ -63,7 +63,8 @@ func one[T string | []byte](pattern T, c byte) (n int, ok bool) {
 	return end + 1, in != not
 }
 
-// SetEnd is where the set that opens the pattern is closed, -1 if nowhere.
+// SetEnd is the index of the ] that closes the set at the begin of the pattern,
+// -1 if there is none.
 func SetEnd[T string | []byte](pattern T) int {
 	i := 1
 	if i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^') {

@@ -4,8 +4,8 @@
 // is not graphic is shown as \n, \x1b or \u202e. Backslashes themselves stay:
 // text output is for reading, JSON is the exact form.
 //
-// All code that writes text for people calls it: renderers, messages, the functions
-// that print.
+// All code that writes text to a terminal calls it: renderers, messages, the
+// functions that print.
 package plain
 
 import (
@@ -23,7 +23,7 @@ func Append(dst []byte, s string) []byte {
 	return Tail(append(dst, s...), len(dst))
 }
 
-// Line is s as one harmless line, of valid UTF-8.
+// Line returns s as one harmless line of valid UTF-8.
 func Line(s string) string {
 	if i := suspect(s); i < 0 {
 		return s
@@ -31,9 +31,9 @@ func Line(s string) string {
 	return string(Append(nil, s))
 }
 
-// Text is s without anything but graphic characters, line ends and tabs. more
-// stands in front of each line but the first, so that text which is not ours
-// never begins a line.
+// Text returns s with all but graphic characters, line ends and tabs escaped.
+// more is put before each line but the first, so that foreign text never begins
+// a line.
 func Text(s, more string) string {
 	if suspect(s) < 0 {
 		return s
@@ -41,8 +41,8 @@ func Text(s, more string) string {
 	return strings.ReplaceAll(string(AppendLines(nil, s)), "\n", "\n"+more)
 }
 
-// Masked is s as one harmless line in which a ? stands for each character that is not
-// graphic: columns stay where they are, for marks below. Tabs stay too.
+// Masked returns s as one harmless line, with a ? for each character that is not
+// graphic. The columns do not move, so that marks below the line fit. Tabs stay.
 func Masked(s string) string {
 	if suspect(s) < 0 {
 		return s
@@ -55,7 +55,8 @@ func Masked(s string) string {
 	}, s)
 }
 
-// Valid is s as UTF-8: a byte that is none is \xff, as in Line. All else stays.
+// Valid returns s as valid UTF-8: an invalid byte is written as its escape,
+// such as \xff. All else stays.
 func Valid(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -63,9 +64,9 @@ func Valid(s string) string {
 	return string(appendValid(nil, s, false))
 }
 
-// Exact is Valid of a text that an event brought, for results: distinct texts stay distinct. A backslash is
-// \x5c where it would read as the begin of such an escape. It is used once for a text, where that enters a
-// result, since a second time would escape the escapes.
+// Exact is Valid for texts of events in results, and keeps distinct texts distinct: a backslash
+// that would look like the begin of an escape becomes \x5c. Call it once, when a text enters a
+// result; a second call would escape the escapes.
 func Exact(s string) string {
 	if utf8.ValidString(s) && !strings.Contains(s, `\x`) {
 		return s
@@ -73,7 +74,7 @@ func Exact(s string) string {
 	return string(appendValid(nil, s, true))
 }
 
-// ExactBytes is Exact of bytes, which it returns themselves where nothing is to be escaped.
+// ExactBytes is Exact for bytes. It returns b itself if nothing has to be escaped.
 //
 // Fast path: text of ASCII without a backslash.
 func ExactBytes(b []byte) []byte {
@@ -99,19 +100,19 @@ func appendValid(dst []byte, s string, exact bool) []byte {
 	return dst
 }
 
-// escapes reports that s begins as the escape of a byte.
+// escapes reports that s begins like the escape of a byte.
 func escapes(s string) bool {
 	return len(s) >= 4 && s[0] == '\\' && s[1] == 'x' && strings.IndexByte(Hex, s[2]) >= 0 &&
 		strings.IndexByte(Hex, s[3]) >= 0
 }
 
-// suspect is the place of the first byte that is not printable ASCII, -1 if
+// suspect is the index of the first byte that is not printable ASCII, -1 if
 // there is none.
 func suspect(s string) int {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// Tail escapes the text behind dst[:from] in place.
+// Tail escapes dst[from:] in place.
 //
 // Fast path: text that is all printable ASCII costs one pass and no copy.
 func Tail(dst []byte, from int) []byte {
@@ -161,7 +162,7 @@ func appendEscape(dst []byte, r rune) []byte {
 	return dst
 }
 
-// AppendLines is Append for text of several lines: line ends and tabs stay.
+// AppendLines is Append for text with several lines: line ends and tabs stay.
 func AppendLines(dst []byte, s string) []byte {
 	for {
 		i := strings.IndexAny(s, "\n\t")
@@ -177,7 +178,7 @@ func AppendLines(dst []byte, s string) []byte {
 // escaped.
 type Writer struct {
 	w    io.Writer
-	rest []byte // the begin of a character, whose end comes with the next write
+	rest []byte // the first bytes of a character that the next write completes
 }
 
 // NewWriter returns a Writer that writes to w.
@@ -200,7 +201,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begun is how many bytes at the end of p are the begin of a character.
+// begun is the number of bytes at the end of p that begin a character without
+// completing it.
 func begun(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		if c := p[len(p)-n]; utf8.RuneStart(c) {

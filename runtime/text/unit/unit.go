@@ -2,7 +2,7 @@
 // sizes, frequencies, counts, percentages.
 //
 // Numbers inside the runtime are plain int64 in the base unit (ns, bytes, Hz);
-// this package turns text into them and them into text. It knows no events.
+// this package reads and prints them. It does not depend on events.
 package unit
 
 import (
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A Unit is how a column or an option is measured.
+// A Unit is the unit in which a column or an option is shown.
 type Unit struct {
 	Symbol string  // "us"
 	Base   string  // "ns": the unit of the numbers
@@ -45,7 +45,7 @@ func ByName(name string) (Unit, bool) {
 	return Unit{}, false
 }
 
-// Format prints v, counted in the base unit, as a number of u without the
+// Format prints v, given in the base unit, as a number in unit u without the
 // symbol.
 func (u Unit) Format(v float64) string {
 	if u.Scale == 0 {
@@ -59,10 +59,9 @@ var durations = []struct {
 	ns     float64
 }{{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}}
 
-// ParseDuration reads "10ms", "1.5us" or a bare number, which counts in
-// bareNS nanoseconds; with 0 only a bare 0 is one, since all others mean different times to different people.
-// Unknown suffixes, negative numbers and fractions of a
-// nanosecond are errors: silently reading "1.5ms" as 1 ns has burnt people.
+// ParseDuration reads "10ms", "1.5us" or a bare number, whose unit is bareNS nanoseconds. If bareNS
+// is 0, the only bare number allowed is 0. Unknown suffixes, negative numbers and fractions of a
+// nanosecond are errors.
 func ParseDuration(s string, bareNS int64) (int64, error) {
 	num, suffix := split(s)
 	if num == "" {

@@ -22,7 +22,8 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// notCalls are events of code that the kernel puts into programs.
+// notCalls are events that are no system calls: the kernel's own code in
+// programs makes them.
 var notCalls = []string{"uprobe", "uretprobe"}
 
 func main() {
@@ -84,7 +85,8 @@ func write(b *strings.Builder, table map[string]string) {
 
 var field = regexp.MustCompile(`field:(.*?)(\w+);\s*offset:(\d+)`)
 
-// firstParam is where the fields of the call begin, behind its number.
+// firstParam is the offset of the first parameter, after the number of the
+// call.
 const firstParam = 16
 
 func parse(text string) map[string]string {

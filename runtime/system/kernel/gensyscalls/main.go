@@ -1,6 +1,6 @@
 // Command gensyscalls writes runtime/system/kernel/syscalls_table.go: the names of
-// system calls of the architectures that ppscript runs on, taken from
-// golang.org/x/sys/unix, which takes them from the kernel's headers.
+// system calls on the architectures that ppscript runs on, read from
+// golang.org/x/sys/unix, which has them from the kernel's headers.
 package main
 
 import (
