@@ -17,16 +17,17 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file is what a job must show before it runs, and what it may take.
+// This file checks a job before it runs, and bounds the CPU time that it takes.
 
 const (
-	// jobText is what signatures of jobs are about.
+	// jobText returns the text that a job's signature signs.
 	jobText = "ppscript fleet job 1"
-	// freshTime is how old a signed job may be. Its number is remembered for longer: nobody has it run again.
+	// freshTime is how old a signed job may be. An agent remembers its number for longer, so that
+	// nobody can replay the job.
 	freshTime = 2 * time.Minute
 )
 
-// know refuses a job that none of those signed whom the policy names.
+// know refuses a job that is not signed by a key which the policy names.
 func (a *Agent) know(j *Job, m *nats.Msg) error {
 	askers := a.Policy.Askers
 	if len(askers) == 0 {
@@ -60,17 +61,17 @@ func (a *Agent) know(j *Job, m *nats.Msg) error {
 	}
 	now := time.Now()
 	if age := now.Sub(j.At); age > freshTime || age < -freshTime {
-		return refuse("it was signed %s ago, by the clock here: that is not now",
+		return refuse("it was signed %s ago by this host's clock, which is too long ago",
 			age.Round(time.Second))
 	}
-	if j.At.Before(a.began) { // the agent before this one may have run it
+	if j.At.Before(a.began) { // the previous agent may have run it
 		return refuse("it was signed before the agent began")
 	}
 	j.By = by.Name + " (" + j.By + ")"
 	return a.once(j, now)
 }
 
-// once refuses a signed job that was heard before.
+// once refuses a signed job that arrived before.
 func (a *Agent) once(j *Job, now time.Time) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,7 +106,7 @@ func (j *job) admit() (err error) {
 	return nil
 }
 
-// clean removes what was unpacked.
+// clean removes the unpacked files.
 func (j *job) clean() {
 	if j.dir != "" {
 		_ = os.RemoveAll(j.dir) // it lies in a directory for such files
@@ -113,9 +114,9 @@ func (j *job) clean() {
 	}
 }
 
-// arguments are the words by which a process runs the job. Options of the agent's come first: an option
-// of the asker that has no value would take the next word for one. The arguments of the script are the last:
-// the first that it does not take would begin a command, and all behind it would be the command's.
+// arguments are the words by which a process runs the job. The agent's options come first: an option of
+// the asker without a value would take the next word as its value. The script's arguments come last: an
+// argument that the script does not declare would begin a command, to which all later words belong.
 func (j *job) arguments(own ...string) []string {
 	args := j.options()
 	l := &j.agent.Limits
@@ -145,11 +146,11 @@ func (j *job) arguments(own ...string) []string {
 	return slices.Concat(begin, own, args, j.Args)
 }
 
-// budgetOption is what a run may cost. Where neither the asker nor the machine says it, runs that write
-// parts have the usual one.
+// budgetOption is the option --budget of the job. If neither the asker nor the machine sets it, a run
+// that writes partial results has the default budget.
 const budgetOption = "budget"
 
-// bounded has all values of an option be within a bound. Without one, the bound is given.
+// bounded limits all values of an option to a bound. An option without a value gets the bound.
 func bounded(args []string, name, most string, within func(text string) bool) []string {
 	prefix, found := "--"+name+"=", false
 	for i, word := range args {
@@ -171,12 +172,12 @@ func (j *job) setPID(pid int) {
 	j.mu.Unlock()
 }
 
-// cpuTime is how long a share of a CPU is measured.
+// cpuTime is the interval over which a share of a CPU is measured.
 const cpuTime = 10 * time.Second
 
-// A cpuWatch measures what a process takes of a CPU.
+// cpuWatch measures the share of a CPU that a process uses.
 type cpuWatch struct {
-	most   int // percent; 0 is any
+	most   int // percent; 0 is no bound
 	since  time.Time
 	before time.Duration
 }
@@ -199,10 +200,10 @@ func (w *cpuWatch) check(pid int, now time.Time) error {
 	return nil
 }
 
-// cpuOf is the time of CPUs that a process has had.
+// cpuOf returns the CPU time of a process.
 func cpuOf(pid int) (time.Duration, bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	end := bytes.LastIndexByte(text, ')') // its name may have anything
+	end := bytes.LastIndexByte(text, ')') // its name may contain any byte
 	fields := bytes.Fields(text[end+1:])
 	if err != nil || end < 0 || len(fields) < 13 {
 		return 0, false

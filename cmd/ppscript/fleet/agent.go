@@ -37,7 +37,7 @@ type Agent struct {
 	agentState
 }
 
-// agentState is what an agent has while it runs.
+// agentState holds the state of a running agent.
 type agentState struct {
 	nc        *nats.Conn
 	starter   starter
@@ -59,11 +59,11 @@ type Limits struct {
 	Rows     int64         // of a table of one; 0 is the script's own bound
 	CPU      int           // of the process of one, in percent of one CPU over 10 s; 0 is any
 	Budget   float64       // share of all CPUs that observing may cost in one; 0 is what the asker says
-	Waiting  int64         // bytes of frames that nobody took yet, of one
-	Lease    time.Duration // how long one goes on when who asked is gone; 0 is lostTime
+	Waiting  int64         // bytes of a job's frames that the asker has not taken yet
+	Lease    time.Duration // how long a job goes on after its asker is gone; 0 is lostTime
 }
 
-// mostPast is how many jobs that are over are remembered.
+// mostPast is the number of ended jobs that an agent remembers.
 const mostPast = 32
 
 // Run serves until ctx ends.
@@ -158,7 +158,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	return lost
 }
 
-// host is this machine as others see it.
+// host describes this machine to the hub.
 func (a *Agent) host() Host {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -167,19 +167,19 @@ func (a *Agent) host() Host {
 		Version: a.Version, Root: os.Geteuid() == 0, Works: a.traces, Jobs: len(a.jobs), Began: a.began}
 }
 
-// beat tells that the machine is there, or that it goes.
+// beat tells the hub that the machine is there, or that its agent ends.
 func (a *Agent) beat(gone bool) {
 	h := a.host()
 	h.Gone = gone
 	_ = a.nc.Publish(beatSubject+wordOf(a.Name), must(h)) // the next one is in a minute
 }
 
-// hear answers an asker that wants a job to run. Machines that are not meant are silent.
+// hear answers an asker's job. Machines without the job's labels stay silent.
 func (a *Agent) hear(ctx context.Context, m *nats.Msg) {
 	var j Job
 	wrong := read(m.Data, &j)
 	if !jobID.MatchString(j.ID) || !fits(j.Labels, a.Labels) {
-		return // it is about nothing that could be answered, or for others
+		return // it cannot be answered, or is for other machines
 	}
 	answer := Answer{Host: a.Name}
 	err := refusedJob(wrong)
@@ -240,7 +240,7 @@ func (a *Agent) begin(ctx context.Context, j *Job) error {
 	return nil
 }
 
-// bound refuses what is beyond the limits of this machine.
+// bound refuses a job beyond the limits of this machine.
 func (a *Agent) bound(j *Job) error {
 	l := &a.Limits
 	switch {
@@ -278,8 +278,8 @@ func (a *Agent) over(j *job, err error) {
 	a.Tell(&j.Job, j.began, r.Frames, err)
 }
 
-// tellJobs answers with the jobs of this machine; of one that is asked for by its number with what it
-// said, also if it is over.
+// tellJobs answers with the jobs of this machine. If one is asked for by its number, the answer has its
+// messages, even after its end.
 func (a *Agent) tellJobs(m *nats.Msg) {
 	var q Query
 	if read(m.Data, &q) != nil {

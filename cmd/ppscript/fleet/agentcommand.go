@@ -45,7 +45,7 @@ A job ends 10 s after its asker is gone. If the hub is gone, a job goes on for a
 	fs.IntVar(&a.Limits.CPU, "max-cpu", 100,
 		"end a job whose process uses more than `N` percent of a CPU over 10 s")
 	fs.StringVar(&cost, "max-budget", "",
-		"limit what observing costs in a job, whatever its asker allows: `SHARE` of the time of all CPUs (without it, the asker's budget, or 5%)")
+		"limit the cost of observing in a job to `SHARE` of the time of all CPUs, even if its asker allows more (without it, the asker's budget, or 5%)")
 	fs.StringVar(&policy, "policy", "", "`FILE` that says what may be asked (default "+PolicyFile+")")
 	fs.Int64Var(&a.Limits.Waiting, "max-waiting", 16<<20,
 		"keep at most `BYTES` of results of a job while the hub is gone")
@@ -89,7 +89,8 @@ func (l *Limits) check() error {
 	return nil
 }
 
-// works says what tracing works here, in a word. Another process finds out: the agent stays small.
+// works says in a word which kind of tracing works here. Another process tries it, so that the agent
+// stays small.
 func (a *Agent) works(ctx context.Context) string {
 	text, err := exec.CommandContext(ctx, a.Program, "doctor").Output()
 	var bad []string

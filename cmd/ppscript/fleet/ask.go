@@ -27,16 +27,16 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A Question is a script that shall run on many machines.
+// A Question is a script to run on many machines.
 type Question struct {
 	Request
 	Reports []plan.Report
 	Script  [32]byte // of its bytes
 	Bundle  *Bundle  // if it does not come with ppscript
-	// Stacks wants the stacks of each interval, too.
+	// Stacks asks for the stacks of each interval, too.
 	Stacks bool
 	Config *session.Config
-	// JSON says that results are records, so that what is said of hosts is one, too.
+	// JSON says that results are JSON records, so that messages about hosts are records, too.
 	JSON bool
 }
 
@@ -45,27 +45,28 @@ type Asker struct {
 	Server Server
 	Labels map[string]string
 	ByHost bool
-	// Outliers compares the machines, and names those that differ.
+	// Outliers compares the machines, and names the ones that differ.
 	Outliers bool
-	// Parts are into how many parts mergers put hosts together, on each level; nil depends on how many
-	// there are, and with 0 the hosts send to the asker.
+	// Parts has, for each level of mergers, the number of parts into which the hosts are divided. Nil
+	// chooses it by the number of hosts; with 0 the hosts send to the asker.
 	Parts []int
 	// Late is how long after its end a window waits for hosts that are late.
 	Late time.Duration
 	// Answer is how long hosts may take to say whether they run the job; 0 is answerTime.
 	Answer time.Duration
-	// Keep is how long hosts go on, and keep their results, while we are cut off; 0 is lostTime.
+	// Keep is how long hosts go on and keep their results while the asker has no connection; 0 is
+	// lostTime.
 	Keep   time.Duration
 	Clocks time.Duration // how often the clocks of hosts are compared with ours; 0 is clockTime
 	// Key is a file with the key that signs the job; "" is none.
 	Key string
-	// Files are frames that were written before, in place of machines.
+	// Files are files with partial results, which are merged in place of machines.
 	Files []string
-	// Shell reaches machines that have no agents.
+	// Shell reaches machines without agents, by ssh.
 	Shell Shell
 }
 
-// defaultLate is time enough for a machine that is busy, and for the way.
+// defaultLate is long enough for a busy machine and for the network.
 const defaultLate = 2 * time.Second
 
 // Run asks, and shows the answers until all machines are done or ctx ends.
@@ -134,7 +135,7 @@ func (r *asking) run(ctx context.Context) (session.Outcome, error) {
 	if err != nil {
 		return none, err
 	}
-	// Agents that run it want a lease while others are still waited for.
+	// Agents that already run it need their lease renewed while others have not answered yet.
 	leasing, over := context.WithCancel(context.WithoutCancel(ctx))
 	r.all.Go(func() { r.lease(leasing) })
 	defer r.all.Wait()
@@ -149,7 +150,7 @@ func (r *asking) run(ctx context.Context) (session.Outcome, error) {
 	stop := func() error { return r.nc.Publish(stopSubject+r.job.ID, nil) }
 	var again func(a Again)
 	if r.job.Tree != nil {
-		// An agent that does not hear it sends again later, by itself.
+		// An agent that misses the answer sends its frame again later.
 		again = func(a Again) { _ = r.nc.Publish(againSubject+r.job.ID, must(a)) }
 	}
 	err = r.c.collect(ctx, arrivals, stop, again)
@@ -165,19 +166,20 @@ func (r *asking) run(ctx context.Context) (session.Outcome, error) {
 	return out, err
 }
 
-// An arrival is a message about the job: a frame, or that a host has ended.
+// An arrival is a message about the job: a frame, or the end of a host's run.
 type arrival struct {
 	host    string
 	data    []byte
 	dropped uint64
 	ended   *JobEnd
-	// answer answers a frame of several hosts, when it is known whether it counts.
+	// answer answers a frame of several hosts once it is known whether the frame counts.
 	answer  func(t FrameAnswer)
-	clock   *Answer // what it is by the host's clock
+	clock   *Answer // the time by the host's clock
 	askedAt time.Time
 }
 
-// listen takes what agents send of the job. What is taken is answered at once: its sender may forget it.
+// listen takes the messages of agents about the job. A message that is taken is answered at once, so
+// that its sender can drop it.
 func (r *asking) listen(ctx context.Context, arrivals chan<- arrival) error {
 	put := func(a arrival) {
 		select {
@@ -211,7 +213,7 @@ func (r *asking) listen(ctx context.Context, arrivals chan<- arrival) error {
 	return nil
 }
 
-// call asks all agents to run the job, and notes which do.
+// call asks all agents to run the job, and notes which of them run it.
 func (r *asking) call(ctx context.Context, there []HostAge) (accepted int, err error) {
 	sub, err := r.nc.SubscribeSync(answerSubject + r.job.ID + ".*")
 	if err != nil {
@@ -303,7 +305,7 @@ func (r *asking) call(ctx context.Context, there []HostAge) (accepted int, err e
 	return accepted, nil
 }
 
-// refusals is what is said of reasons for which hosts refuse a job, if there are many.
+// refusals is the text that stands for further reasons when hosts refuse a job for many.
 const refusals = "reasons of hosts to refuse it"
 
 // sign signs a job, if there is a key.
@@ -319,12 +321,12 @@ func (a *Asker) sign(m *nats.Msg) error {
 	return err
 }
 
-// lease has the agents go on.
+// lease renews the lease, so that agents go on.
 func (r *asking) lease(ctx context.Context) {
 	tick := time.NewTicker(leaseTime)
 	defer tick.Stop()
 	for {
-		_ = r.nc.Publish(leaseSubject+r.job.ID, nil) // they wait for the next one
+		_ = r.nc.Publish(leaseSubject+r.job.ID, nil) // agents wait for the next lease
 		select {
 		case <-ctx.Done():
 			return
@@ -333,7 +335,7 @@ func (r *asking) lease(ctx context.Context) {
 	}
 }
 
-// readFiles shows frames that were written before.
+// readFiles merges and shows the frames in files.
 func (a *Asker) readFiles(ctx context.Context, q *Question) (session.Outcome, error) {
 	c, err := newCollector(q, a)
 	if err != nil {
@@ -393,10 +395,10 @@ func labelText(labels map[string]string) string {
 	return strings.Join(list, ",")
 }
 
-// wall turns the times of frames, which are of the wall clock, into that.
+// wall converts a frame's time, in ns of the wall clock, to a time.Time.
 func wall(t event.Time) time.Time { return time.Unix(0, int64(t)) }
 
-// newID is a number for a job or a query, which nobody guesses.
+// newID returns a random number for a job or a query, which nobody can guess.
 func newID() string {
 	id := make([]byte, 8)
 	_, _ = rand.Read(id)

@@ -18,10 +18,10 @@ type item struct {
 	several bool
 	raw     []byte
 	shares  []mergeable.Share
-	reply   string // to whom; "" to nobody. The merger's lock is held
+	reply   string // where to answer; "" is nowhere. The merger's lock is held
 }
 
-// decode reads the frame. Where hosts stay apart, its results are for the asker to read.
+// decode reads the frame. If the job keeps hosts apart, only the asker decodes its results.
 func (it *item) decode(apart bool, dropped uint64) (f *mergeable.Frame, err error) {
 	if apart {
 		f, err = mergeable.Head(it.raw)
@@ -46,14 +46,14 @@ func (it *item) decode(apart bool, dropped uint64) (f *mergeable.Frame, err erro
 	return f, nil
 }
 
-// batchKey says which frames can be put together: those of one job's part, script and window.
+// batchKey identifies frames that can be merged: they have the same job, part, script and window.
 type batchKey struct {
 	job, route string
 	script     [32]byte
 	end        int64
 }
 
-// A batch is frames that go up together.
+// A batch holds frames that are sent up together.
 type batch struct {
 	key   batchKey
 	route route
@@ -65,17 +65,17 @@ type batch struct {
 	frames map[FrameID]bool
 	bytes  int
 	closed bool // it is on its way
-	spoilt bool // the window has something of a frame that did not fit
+	spoilt bool // a part of a frame that did not fit is in the window
 }
 
 var (
 	errTwice = errors.New("it has a frame that is here already")
 	errOver  = errors.New("the merger ends")
-	// errShares is of a frame that is not of whom its subject says.
-	errShares = errors.New("it does not say whose results it has, or has those of others")
+	// errShares is the error for a frame whose sender is not the one that its subject names.
+	errShares = errors.New("it does not name the hosts of its results, or names other hosts")
 )
 
-// gather puts a frame into the batch of its window.
+// gather adds a frame to the batch of its window.
 func (g *Merger) gather(ctx context.Context, key batchKey, r *route, it *item, f *mergeable.Frame) error {
 	for {
 		b := g.batch(ctx, key, r)
@@ -88,7 +88,7 @@ func (g *Merger) gather(ctx context.Context, key batchKey, r *route, it *item, f
 	}
 }
 
-// batch is the one that gathers; nil if none is begun any more.
+// batch returns the batch that still takes frames, or begins one; nil when the merger ends.
 func (g *Merger) batch(ctx context.Context, key batchKey, r *route) *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,7 +147,7 @@ func (b *batch) put(it *item, f *mergeable.Frame) (bool, error) {
 	return true, nil
 }
 
-// fill waits until no more comes for a moment, or there is enough.
+// fill waits until no frame comes for quietTime, or the batch is full.
 func (b *batch) fill(ends <-chan struct{}) {
 	full := time.NewTimer(gatherTime)
 	defer full.Stop()
@@ -173,8 +173,8 @@ func (b *batch) fill(ends <-chan struct{}) {
 	}
 }
 
-// bring brings frames up as one, or as several if they are too long together, and answers their senders.
-// window is what they are together, nil if that is to be found out.
+// bring sends frames up as one frame, or as several if one would be too long, and answers their
+// senders. window is the merged result, or nil if the frames are not merged yet.
 func (g *Merger) bring(ctx context.Context, b *batch, items []*item, window *mergeable.Window) {
 	for len(items) > 0 {
 		data, err := b.frame(g.Name, items, window)
@@ -205,8 +205,8 @@ func (g *Merger) bring(ctx context.Context, b *batch, items []*item, window *mer
 	}
 }
 
-// settled answers senders of frames that were taken, or are wanted otherwise, and returns the others: none
-// if all of them were taken.
+// settled answers the senders of frames that were taken, or that must be sent in another way, and
+// returns the remaining frames: none if all were taken.
 func (g *Merger) settled(items []*item, t FrameAnswer) (left []*item) {
 	without := map[FrameID]bool{}
 	for _, id := range t.Without {
@@ -226,7 +226,7 @@ func (g *Merger) settled(items []*item, t FrameAnswer) (left []*item) {
 		g.settle(it, own)
 	}
 	if len(left) == len(items) {
-		for _, it := range left { // it was told of frames that are not here
+		for _, it := range left { // the answer names frames that are not here
 			g.settle(it, FrameAnswer{Busy: true})
 		}
 		return nil

@@ -12,9 +12,9 @@ import (
 )
 
 // This file bounds the messages of peers. A client of the hub can send any message under any subject,
-// and a hub can be anybody's; so each message is read here, at both ends, and each field of it has a bound.
-// A name becomes part of subjects and headers, of which a server takes so many bytes, and else closes the
-// connection for good; it is a row of tables, and part of each result.
+// and a hub can be hostile. So each message is read here, at both ends, and each of its fields has a
+// bound. A name becomes part of subjects and headers: if these are too long, the server closes the
+// connection for good. It is also a row of tables, and part of each result.
 
 const (
 	mostName   = 255     // bytes of the name of a host, a label, a script or a person
@@ -32,7 +32,7 @@ var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // peerMessage is a message of a peer.
 type peerMessage interface{ check() error }
 
-// read reads a message of others.
+// read decodes a message of another machine.
 func read(data []byte, m peerMessage) error {
 	if err := json.Unmarshal(data, m); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (h *Host) check() error {
 		labelsFit(h.Labels))
 }
 
-// seenHosts are the hosts that a hub tells of in one message.
+// seenHosts decodes a hub's message that lists hosts.
 type seenHosts []HostAge
 
 func (l seenHosts) check() error {
@@ -132,7 +132,7 @@ func (q *Query) check() error {
 	return namesFit("job", q.Job)
 }
 
-// runningJobs are the jobs that a host tells of in one message.
+// runningJobs decodes a host's message that lists its jobs.
 type runningJobs []Running
 
 func (l runningJobs) check() error {
@@ -181,7 +181,7 @@ func refusedJob(err error) error {
 	return diag.Errorf(diag.Usage, "hear", "a job", "%w", err).WithHint("ask with ppscript fleet run")
 }
 
-// short is the beginning of a text of ours that is told to others, which would not take all of it.
+// short cuts a text of this machine to a length that other machines accept.
 func short(text string) string {
 	if len(text) <= mostText {
 		return text

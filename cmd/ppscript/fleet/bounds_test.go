@@ -22,7 +22,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A queue that is full drops the oldest, and the asker is told how many.
+// A full queue drops the oldest frames, and the asker is told how many.
 func TestQueuesAreBounded(t *testing.T) {
 	j := &job{agent: &Agent{Limits: Limits{Waiting: 100}}, wake: make(chan struct{}, 1)}
 	for range 50 {
@@ -45,7 +45,8 @@ func TestQueuesAreBounded(t *testing.T) {
 	}
 }
 
-// Nobody waits for ever for a host that is gone: a run ends with its time, or without any host that tells.
+// A run does not wait for ever for a host that is gone: it ends after --duration, or when no host is
+// left.
 func TestHostsThatAreGoneHoldNobody(t *testing.T) {
 	to := &answers{}
 	now := time.Now()
@@ -171,7 +172,7 @@ func TestHubsThatAnybodyCouldReachWantASecret(t *testing.T) {
 	}
 }
 
-// A host that is slow to answer whether it runs a job is missing only until it is heard of.
+// A host that answers a job late is missing only until its first message.
 func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
 	p.agent("good", nil)
@@ -192,7 +193,7 @@ func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	// A host that is known is asked at once: the subscription has to be at the hub before the beat.
+	// A known host is asked at once, so its subscription must be at the hub before its first beat.
 	if err := errors.Join(nc.Flush(), nc.Publish(beatSubject+"slow", must(slow))); err != nil {
 		t.Fatal(err)
 	}
@@ -208,14 +209,14 @@ func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 	}
 }
 
-// A cable is a way to a hub that can be cut.
+// A cable forwards a connection to a hub, and can be cut.
 type cable struct {
 	mu    sync.Mutex
 	cut   bool
 	conns []net.Conn
 }
 
-// lay lays one, and returns the address of this end.
+// lay starts a cable, and returns the address of its near end.
 func lay(t *testing.T, to string) (c *cable, url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -250,7 +251,7 @@ func lay(t *testing.T, to string) (c *cable, url string) {
 	return c, "nats://" + l.Addr().String()
 }
 
-// set cuts it, or mends it.
+// set cuts the cable, or mends it.
 func (c *cable) set(cut bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,7 +263,7 @@ func (c *cable) set(cut bool) {
 	}
 }
 
-// The asker is cut off for longer than a lease. Hosts that were told to keep their results bring them when he
+// The asker has no connection for longer than a lease. Hosts with --keep send the kept results when it
 // is back, each once.
 func TestResultsAreKeptForWhoIsCutOff(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
@@ -283,7 +284,7 @@ func TestResultsAreKeptForWhoIsCutOff(t *testing.T) {
 	})
 	<-to.windows
 	way.set(true)
-	time.Sleep(500 * time.Millisecond) // five leases: agents that go on do nothing at their end
+	time.Sleep(500 * time.Millisecond) // five leases, after which agents with --keep still run
 	way.set(false)
 	asked.Wait()
 	if err != nil {
@@ -298,7 +299,7 @@ func TestResultsAreKeptForWhoIsCutOff(t *testing.T) {
 	}
 }
 
-// When nothing has come for long, and then all comes at once, hosts are not late.
+// When nothing arrives for long, and then everything at once, no host counts as late.
 func TestWhoWasCutOffWaitsForAll(t *testing.T) {
 	now := time.Now()
 	c := &collector{q: &Question{Config: &session.Config{}}, asker: &Asker{Late: time.Second},

@@ -104,11 +104,11 @@ func (*failure) Debugf(string, ...any) {}
 // Tracef implements server.Logger.
 func (*failure) Tracef(string, ...any) {}
 
-// An access is whom the hub's own server lets in, and where they may speak.
+// access decides which clients the hub's own server admits, and at which subjects they may publish.
 type access struct {
 	own    string // the secret of the hub's own connections
-	secret string // of all others; "" is none
-	// certificates says that clients show one, which the server has verified.
+	secret string // the secret of all other connections; "" is none
+	// certificates says that clients authenticate with a certificate, which the server has verified.
 	certificates bool
 }
 
@@ -129,8 +129,8 @@ func (a *access) Check(c server.ClientAuthentication) bool {
 	return a.admit(c, o.Token, nameOf(o.Username))
 }
 
-// admit lets in clients with the secret, or a host's. With the secret itself a connection may ask and merge,
-// and be the host that it says; with that of a host it can be that host.
+// admit admits clients with the fleet's secret or with a host's. With the fleet's secret a connection
+// may ask, merge, and act as any host; with a host's secret it can act only as this host.
 func (a *access) admit(c server.ClientAuthentication, token, name string) bool {
 	host := tokenName(token)
 	switch {
@@ -160,7 +160,7 @@ func ownSubjects(name string) []string {
 
 func same(x, y string) bool { return y != "" && hmac.Equal([]byte(x), []byte(y)) }
 
-// certifiedName is whom the certificate of a client names, "" if none.
+// certifiedName is the name in a client's certificate, "" if there is none.
 func certifiedName(state *tls.ConnectionState) string {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return ""

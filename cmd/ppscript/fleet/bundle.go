@@ -16,16 +16,16 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Bundle is a script of the asker, with the bytes of all that it loads, and their signers. Machines
-// run exactly these bytes: the signature names each file with its SHA-256, and a process that runs them loads
-// nothing else.
+// A Bundle is a script of the asker with the bytes of all files that it loads, and their signatures.
+// Machines run exactly these bytes: the signature names each file with its SHA-256, and a process that
+// runs them loads nothing else.
 type Bundle struct {
 	Main string `json:"main"`
-	// Files are by the names that the signature has: relative to the directory of Main, or those of
-	// libraries, LIBRARY@VERSION//FILE.
+	// Files are keyed by the names in the signature: relative to the directory of Main, or
+	// LIBRARY@VERSION//FILE for files of libraries.
 	Files map[string][]byte `json:"files"`
-	// As are the files that load statements call by other names: by these, such as LIBRARY//FILE. Which
-	// version that is was settled where the question was asked.
+	// As maps the names in load statements, such as LIBRARY//FILE, to names of Files. The asker's
+	// machine has chosen the version.
 	As        map[string]string `json:"as,omitempty"`
 	Signature []byte            `json:"signature"`
 }
@@ -37,8 +37,8 @@ const (
 	bundleFile = "bundle.json"
 )
 
-// NewBundle is a script in a file with what it loaded: sums by name, as the host of scripts has them. text
-// has the files of libraries, and as says what load statements called them.
+// NewBundle packs the script in a file and the files that it loaded: sums by name, as the host of
+// scripts has them. text has the files of libraries, and as has their names in load statements.
 func NewBundle(main string, sums map[string]sign.Sum, text map[string][]byte, as map[string]string) (
 	*Bundle, error) {
 	b := &Bundle{Main: filepath.Base(main), Files: map[string][]byte{}, As: map[string]string{}}
@@ -73,7 +73,7 @@ func NewBundle(main string, sums map[string]sign.Sum, text map[string][]byte, as
 	return b, b.check()
 }
 
-// Vouch adds the signature of the script in a file, which agents want.
+// Vouch adds the signature that lies beside the script's file, which agents require.
 func (b *Bundle) Vouch(main string) (err error) {
 	b.Signature, err = infile.Read(main+sign.Suffix, 1<<20)
 	switch {
@@ -87,7 +87,8 @@ func (b *Bundle) Vouch(main string) (err error) {
 	return nil
 }
 
-// check refuses bundles that would lead out of their directory, or take too much: anybody may have made them.
+// check refuses a bundle with paths out of its directory, or with too much data: its sender can be
+// hostile.
 func (b *Bundle) check() error {
 	refuse := func(what, format string, args ...any) error {
 		return diag.Errorf(diag.Usage, "unpack", what, format, args...).
@@ -132,7 +133,7 @@ func (b *Bundle) unpack(signers string) (dir string, by sign.Key, err error) {
 	return dir, v.By, err
 }
 
-// unpackUnsigned writes a bundle that nobody has to vouch for.
+// unpackUnsigned writes a bundle that needs no signature.
 func (b *Bundle) unpackUnsigned() (dir string, err error) {
 	if err := b.check(); err != nil {
 		return "", err
@@ -140,7 +141,7 @@ func (b *Bundle) unpackUnsigned() (dir string, err error) {
 	return b.write(nil)
 }
 
-// write writes what vet lets pass; nil lets all pass, signed or not.
+// write writes the files that vet permits; nil permits all, signed or not.
 func (b *Bundle) write(vet func(name string, src []byte) error) (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "ppscript-job-"); err != nil {
 		return "", err
@@ -183,7 +184,7 @@ func (b *Bundle) write(vet func(name string, src []byte) error) (dir string, err
 	return dir, err
 }
 
-// named has an error about a file of a bundle with the asker's name of it.
+// named rewrites an error about an unpacked file to the asker's name of the file.
 func named(err error, name string) error {
 	var d *diag.Error
 	if !errors.As(err, &d) {
@@ -193,7 +194,8 @@ func named(err error, name string) error {
 		WithHint("have it signed as it is now, by a key that the host knows: ppscript sign KEY FILE.star")
 }
 
-// place is the directory of the script below dir: so deep that all that it loads is below dir, too.
+// place is the directory of the script below dir, so deep that the files which it loads by ../ are
+// below dir, too.
 func (b *Bundle) place(dir string) string {
 	above := 0
 	for name := range b.Files {
@@ -204,8 +206,8 @@ func (b *Bundle) place(dir string) string {
 	return filepath.Join(append([]string{dir, "files"}, slices.Repeat([]string{"d"}, above)...)...)
 }
 
-// OpenBundle reads what unpack wrote: the script's path, and what load statements find by other names than
-// paths.
+// OpenBundle reads an unpacked bundle: the script's path, and the files that load statements name by
+// library.
 func OpenBundle(dir string) (main string, resolve func(module, from string) (string, []byte, error),
 	err error) {
 	text, err := os.ReadFile(filepath.Join(dir, bundleFile))

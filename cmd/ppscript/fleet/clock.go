@@ -9,10 +9,11 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// This file compares the clocks of hosts with ours: when they answer that they run a job, and then again and
-// again, since clocks are set while jobs run.
+// This file compares the clocks of hosts with the asker's: when they answer that they run a job, and
+// then every clockTime, since clocks can be set while jobs run.
 
-// skewBound is how far the clock of a host may be from ours before that is said.
+// skewBound is the difference between a host's clock and the asker's from which on a message is
+// printed.
 const skewBound = 100 * time.Millisecond
 
 // skew compares a host's clock with ours. The answer was made between the question and now.
@@ -31,7 +32,7 @@ func (c *collector) skew(a *Answer, asked time.Time) {
 			way = "behind"
 		}
 		c.sayOf("clocks are off",
-			"the clock of %s is %s %s, at least: its windows are not those of the others", a.Host,
+			"the clock of %s is %s %s, at least: its windows are other times than the windows of other hosts", a.Host,
 			off.Round(time.Millisecond), way)
 	case was:
 		delete(c.skewed, a.Host)

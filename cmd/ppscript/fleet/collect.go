@@ -20,8 +20,8 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A collector puts the frames of a run together by windows, and shows each window once: when all hosts
-// have told of it, or when it has waited for long enough. Hosts that did not tell are named.
+// A collector merges the frames of a run by window, and shows each window once: when all hosts have
+// reported it, or when it has waited for Late. Hosts that did not report are named.
 type collector struct {
 	q      *Question
 	asker  *Asker
@@ -32,28 +32,28 @@ type collector struct {
 	windows    map[int64]*window // by their end
 	shownUntil int64             // the end of the newest that was shown
 	seq        int
-	recorded   bool           // frames are of files: a window waits for all of them
-	until      time.Time      // when the job is over on all hosts, whatever is heard of them
-	from       map[string]int // of which file a host is, from 1
+	recorded   bool           // frames come from files: a window waits for all of them
+	until      time.Time      // when the job ends on all hosts, also on silent ones
+	from       map[string]int // the file that a host's frames are in, from 1
 	result     session.Outcome
 }
 
-// roll lists the hosts that are missing from the beginning, or told something that does not count.
+// roll lists the hosts that are missing from the beginning, or whose reports do not count.
 type roll struct {
-	silent   []string // known to the hub, without an answer; in order
+	silent   []string // known to the hub, but without an answer; sorted
 	refused  int
 	skewed   map[string]time.Duration
 	late     map[string]int // frames that came after their window was shown
 	heard    time.Time      // when any frame came
 	back     time.Time      // when frames came again, after none had come for long
 	wrong    map[string]bool
-	messages map[string]int // messages about hosts, by what they say
+	messages map[string]int // counts of messages about hosts, by their text
 }
 
 // A source is a host that runs the job.
 type source struct {
 	seq     uint64 // of the newest frame
-	until   int64  // the end of the newest window that it told whole
+	until   int64  // the end of the newest window that it reported completely
 	ended   bool
 	early   bool // it ended before it should
 	silent  bool // nothing was heard of it for long
@@ -67,11 +67,11 @@ type source struct {
 type window struct {
 	*mergeable.Window
 	begin    int64
-	whole    map[string]bool  // hosts that told all of it
-	saw      map[string]int64 // by host: the time that it told of, ns
+	whole    map[string]bool  // hosts that reported all of it
+	saw      map[string]int64 // by host: the time that its frames cover, ns
 	final    bool
 	wide     []string // hosts whose frames are about more than this window
-	requests int      // portions of hosts were told that frames of it are lacking
+	requests int      // portions of hosts were asked to send frames of it again
 }
 
 func newCollector(q *Question, a *Asker) (*collector, error) {
@@ -92,8 +92,8 @@ func (c *collector) expect(host string) {
 	}
 }
 
-// moves tells the watchdog of the run, again and again until the function is called that it returns, that
-// it does not hang: a machine may be waited for longer than a run of this one may take to end.
+// moves tells the watchdog repeatedly that the run does not hang, until the returned function is
+// called: waiting for a host may take longer than the watchdog allows.
 func moves(tell func(string), stage string) (over func()) {
 	if tell == nil {
 		return func() {}
@@ -114,8 +114,8 @@ func moves(tell func(string), stage string) (over func()) {
 	return func() { end(); all.Wait() }
 }
 
-// host is one that runs the job; nil if it was not asked, or refused. One that was silent when it was asked
-// counts from when it is heard of: a job's number is known to the agents that were asked.
+// host returns a host that runs the job; nil if it was not asked, or refused. A host that did not
+// answer counts from its first frame on: only agents that were asked know the job's number.
 func (c *collector) host(name string) *source {
 	if i, silent := slices.BinarySearch(c.silent, name); silent {
 		c.silent = slices.Delete(c.silent, i, i+1)
@@ -128,17 +128,18 @@ func (c *collector) say(format string, args ...any) {
 	c.q.Config.Messages(plain.Line(fmt.Sprintf(format, args...)))
 }
 
-// mostSaid is of how many hosts one thing is said; then only of how many more.
+// mostSaid is the number of hosts that get a message of their own; for more hosts, only their number is
+// printed.
 const mostSaid = 20
 
-// sayOf says something of a host that is true of many others when it is of one, in the words of what.
+// sayOf prints a message about a host; what is its kind, since the same often holds for many hosts.
 func (c *collector) sayOf(what, format string, args ...any) {
 	if c.more(what) {
 		c.say(format, args...)
 	}
 }
 
-// more counts what is said of another host, and reports that it is still said of each.
+// more counts a message about another host, and reports that it is still printed for each host.
 func (c *collector) more(what string) bool {
 	if c.messages == nil {
 		c.messages = map[string]int{}
@@ -147,7 +148,7 @@ func (c *collector) more(what string) bool {
 	return c.messages[what] <= mostSaid
 }
 
-// sayMore says of how many more hosts something is true.
+// sayMore prints for how many more hosts a message holds.
 func (c *collector) sayMore() {
 	for _, what := range slices.Sorted(maps.Keys(c.messages)) {
 		if more := c.messages[what] - mostSaid; more > 0 {
@@ -169,7 +170,7 @@ func (c *collector) take(a arrival) error {
 		c.skew(a.clock, a.askedAt)
 		return nil
 	case s == nil:
-		return nil // of nobody who was asked
+		return nil // of a host that was not asked
 	case a.ended != nil:
 		if s.ended = true; a.ended.Error != "" {
 			s.early = true
@@ -198,12 +199,12 @@ func (c *collector) take(a arrival) error {
 	return c.frame(f)
 }
 
-// strayTime is how far from now a host may tell of, beside the time for which it keeps its results. A host
-// whose clock is further off would have windows of its own.
+// strayTime is how far a frame's time may be from now, beside the time for which a host keeps its
+// results. A host whose clock is further off would have windows of its own.
 const strayTime = 5 * time.Minute
 
-// timely refuses a frame about a time that is not now, or about more windows than there are intervals: each
-// would be a result in which all other hosts are missing.
+// timely refuses a frame whose time is too far from now, or that would make more windows than there are
+// intervals: each would be a result without all other hosts.
 func (c *collector) timely(s *mergeable.Share, now time.Time) error {
 	if s.Begin < 0 || s.Begin > s.End {
 		return errors.New("it told of a time that ends before it begins")
@@ -220,13 +221,13 @@ func (c *collector) timely(s *mergeable.Share, now time.Time) error {
 	}
 	// All but the last one end at multiples of the interval.
 	if s.End != from.last && s.End-from.last < int64(interval/2) && (!s.Final || from.final) {
-		return errors.New("it told of an interval that is too short, or in the past")
+		return errors.New("it reported an interval that is too short, or in the past")
 	}
 	from.last, from.final = s.End, from.final || s.Final
 	return nil
 }
 
-// gap tells that frames are missing before that of a number.
+// gap prints that frames before the one with this number are missing.
 func (c *collector) gap(host string, s *source, next, dropped uint64) {
 	if next > s.seq+1 {
 		c.result.Loss.Dropped += next - s.seq - 1
@@ -238,7 +239,7 @@ func (c *collector) gap(host string, s *source, next, dropped uint64) {
 	s.dropped = dropped
 }
 
-// distrust leaves out what cannot be added up, and says so once for each host.
+// distrust leaves out a frame that cannot be merged, and prints this once for each host.
 func (c *collector) distrust(host string, err error) {
 	if !c.wrong[host] && len(c.wrong) < mostHosts {
 		c.wrong[host] = true
@@ -286,11 +287,11 @@ func (c *collector) frame(f *mergeable.Frame) error {
 	return nil
 }
 
-// tellLate tells once of each host that it is late.
+// tellLate prints once for each host that it is late.
 func (c *collector) tellLate(s *mergeable.Share) {
 	if c.late[s.Host]++; c.late[s.Host] == 1 {
 		c.sayOf("hosts are late",
-			"%s is late: what it told of %s came after that was shown, and is not in it", s.Host,
+			"%s is late: its results for %s came after the interval was shown, and are not in it", s.Host,
 			time.Unix(0, s.End).Format(time.TimeOnly))
 	}
 }
@@ -316,9 +317,9 @@ func (c *collector) noteShare(w *window, s *mergeable.Share) {
 // tickTime is how often windows are looked at.
 const tickTime = 100 * time.Millisecond
 
-// collect puts together what arrives, and shows each window when it is whole, or has waited enough. When ctx
-// ends it has the machines stop, and waits for their last results. again, unless it is nil, has machines send
-// again what is lacking.
+// collect merges arriving frames, and shows each window when it is complete, or has waited for Late.
+// When ctx ends, it stops the job on all hosts, and waits for their last results. again, unless it is
+// nil, asks hosts to send missing frames again.
 func (c *collector) collect(ctx context.Context, arrivals <-chan arrival, stop func() error,
 	again func(a Again)) error {
 	tick := time.NewTicker(tickTime)
@@ -336,7 +337,7 @@ func (c *collector) collect(ctx context.Context, arrivals <-chan arrival, stop f
 			if err := c.show(time.Now(), false); err != nil {
 				return err
 			}
-			if again != nil && len(arrivals) == 0 { // else it is we who are behind
+			if again != nil && len(arrivals) == 0 { // otherwise this process is behind
 				if a, some := c.lacks(time.Now()); some {
 					again(a)
 				}
@@ -369,15 +370,16 @@ func (c *collector) over(now time.Time) bool {
 	return true
 }
 
-// silence is how long nothing may be heard of a host, beside its interval, before nobody waits for it any
-// more. One that was cut off comes back before: so long an agent goes on without the hub.
+// silence is how long a host may send nothing, beside its interval, until the asker stops waiting for
+// it. It is as long as an agent goes on without the hub, so a host that lost its connection can come
+// back in time.
 const silence = awayTime + lostTime
 
-// lost reports that a host which should tell of each interval has told nothing for long.
+// lost reports that a host which should report each interval has sent nothing for too long.
 func (c *collector) lost(name string, s *source, now time.Time) bool {
 	interval := c.q.Config.Options.Interval
 	most := silence + interval
-	if c.asker != nil && c.asker.Keep > lostTime { // it may be we who are cut off
+	if c.asker != nil && c.asker.Keep > lostTime { // perhaps the asker has no connection
 		most += c.asker.Keep - lostTime
 	}
 	since := s.heard
@@ -392,7 +394,7 @@ func (c *collector) lost(name string, s *source, now time.Time) bool {
 	return s.silent
 }
 
-// show shows the windows that are whole, and those that have waited for long enough; with all, every one.
+// show shows the windows that are complete or have waited for Late; with all, every window.
 func (c *collector) show(now time.Time, all bool) error {
 	for _, end := range slices.Sorted(maps.Keys(c.windows)) {
 		w := c.windows[end]
@@ -407,7 +409,7 @@ func (c *collector) show(now time.Time, all bool) error {
 	return nil
 }
 
-// whole reports that all hosts that still run told of a window.
+// whole reports that all running hosts have reported a window.
 func (c *collector) whole(w *window, end int64) bool {
 	for name, s := range c.hosts {
 		if !w.whole[name] && !s.ended && (end == 0 || s.until < end) {
@@ -425,8 +427,8 @@ func (c *collector) expired(now time.Time, end int64) bool {
 	return end != 0 && !c.recorded && now.After(since.Add(c.lateTime()))
 }
 
-// hear notes that something came. If nothing had come from anybody for long, we ourselves were cut off, and
-// hosts are not late that now tell what they have kept.
+// hear notes that a message came. If no host had sent anything for long, the asker itself had no
+// connection, and hosts that now send kept results do not count as late.
 func (c *collector) hear(now time.Time) {
 	interval := c.q.Config.Options.Interval
 	if interval > 0 && now.Sub(c.heard) > interval+c.lateTime()/2 {
@@ -476,7 +478,7 @@ func (c *collector) showOne(w *window, end int64, final bool) error {
 	return c.out.Flush()
 }
 
-// tellHosts says whose results a window has, and whose it lacks.
+// tellHosts says which hosts' results a window has, and which hosts are missing.
 func (c *collector) tellHosts(w *window, final bool) error {
 	c.sayMore()
 	missing := slices.Clone(c.silent)
@@ -532,10 +534,10 @@ func (c *collector) tellHosts(w *window, final bool) error {
 	return c.out.Show(result.TextOf(line + "\n"))
 }
 
-// mostNamed is how many hosts a record names, where anybody may have made them up.
+// mostNamed is how many hosts a record names, since hostile clients can invent names.
 const mostNamed = 200
 
-// hostList is fields of a record that name hosts, and say how many more there are.
+// hostList returns fields of a record that name some hosts, and the number of the others.
 func hostList(name string, list []string) []render.NoteField {
 	more := len(list) - mostNamed
 	values := make([]event.Value, min(len(list), mostNamed))
@@ -549,7 +551,7 @@ func hostList(name string, list []string) []render.NoteField {
 	return fields
 }
 
-// early are the hosts of a whole run which told of a part of it, since they ended early.
+// early returns the hosts that reported only a part of a whole run, since they ended early.
 func (c *collector) early(w *window) (list []string) {
 	for name, s := range c.hosts {
 		if s.early && w.whole[name] && c.q.Config.Options.Interval == 0 {
@@ -560,7 +562,7 @@ func (c *collector) early(w *window) (list []string) {
 	return list
 }
 
-// outcome is how it went.
+// outcome returns how the run went.
 func (c *collector) outcome() session.Outcome { return c.result }
 
 func notEnd(err error) error {

@@ -281,7 +281,7 @@ func TestOnlyNamedAskersAreAnswered(t *testing.T) {
 	f(send(j, same), "")
 	f(send(j, same), "was asked before")
 	j.ID, j.At = "y", time.Now().Add(-time.Hour)
-	f(send(j, same), "that is not now")
+	f(send(j, same), "which is too long ago")
 	// What an agent has heard it forgets when it ends: the next one takes nothing of its time.
 	j.ID, j.At = "z", a.began.Add(-time.Second)
 	f(send(j, same), "before the agent began")
