@@ -48,7 +48,6 @@
 //	record/latetext        texts that come later than their events
 //	record/sent            records of programs of the kernel, as events
 //	record/flightbuffer    the newest events of each CPU, kept by programs of the kernel
-//	record/joinstate       state of joins in the kernel: waiting events, the tree of calls
 //
 // source: where events come from, and how users name them.
 //
@@ -102,8 +101,6 @@
 //	session                opens a plan, runs it, drains it, closes it
 //	session/budget         the cost that a run may have, and the events that count for it
 //	session/cost           the cost that a run has
-//	session/dutycycle      events in slots of time, for a budget
-//	session/database       databases of plans: opened, filled, asked
 //
 // result and output: what a run tells.
 //

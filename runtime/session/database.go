@@ -7,7 +7,6 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
-	"ppscript/runtime/session/database"
 	"ppscript/runtime/stack"
 )
 
@@ -17,12 +16,12 @@ type databases struct {
 	to       *results
 	services func() *expr.Services
 	queryEnd func() func() error // when a query that begins now has to stop
-	db       *database.Database
+	db       *database
 }
 
 func (d *databases) Open(_ context.Context, op plan.Operator) (err error) {
 	to, cfg := d.to, d.to.cfg
-	h := database.Host{
+	h := databaseHost{
 		Permit:   func(path string) error { return cfg.permit(writing(path, path)) },
 		Say:      to.msgs.say,
 		Verbose:  func(line string) { to.msgs.verbose(1, line) },
@@ -41,7 +40,7 @@ func (d *databases) Open(_ context.Context, op plan.Operator) (err error) {
 	if cfg.Options.Show.NoFiles {
 		h.Permit = nil
 	}
-	d.db, err = database.Open(op.(*plan.DatabaseOp).Spec, h)
+	d.db, err = openDatabase(op.(*plan.DatabaseOp).Spec, h)
 	return err
 }
 

@@ -11,7 +11,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/plan/placement"
-	"ppscript/runtime/record/joinstate"
 	"ppscript/runtime/record/sent"
 	"ppscript/runtime/source/perf"
 )
@@ -88,7 +87,7 @@ func programs(r *run) {
 	if k == nil {
 		return
 	}
-	p := &joinstate.Programs{Image: k.Image, Run: r.env.sender, Streams: in.Streams(), Now: r.present,
+	p := &joinPrograms{Image: k.Image, Run: r.env.sender, Streams: in.Streams(), Now: r.present,
 		Number: r.stacks.number, Failed: func(err error) { r.results.failed = cmp.Or(r.results.failed, err) }}
 	if r.in.kernel != nil {
 		p.Run = r.in.kernel.run

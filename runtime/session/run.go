@@ -11,7 +11,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/session/dutycycle"
 	"ppscript/runtime/source/perf"
 	"ppscript/runtime/source/wallclock"
 	"ppscript/runtime/system/memory"
@@ -144,7 +143,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if !r.in.observe() && plan.Has[*plan.Text](r.plan) {
 		return r.results.out.Flush()
 	}
-	of := dutycycle.Of{Instance: r.instance, Started: r.cfg.Options.Cost.Started, Live: r.in.live,
+	of := dutyCycleOf{Instance: r.instance, Started: r.cfg.Options.Cost.Started, Live: r.in.live,
 		Now: r.clock.Now, Drain: r.drain}
 	if err = r.in.slots.Open(r.cfg.Options.Cost.Budget, of); err != nil {
 		return err

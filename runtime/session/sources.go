@@ -9,7 +9,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/session/dutycycle"
 	"ppscript/runtime/source/perf"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/system/workload"
@@ -22,7 +21,7 @@ type sources struct {
 	kernel    *kernelRun   // in place of src
 	watch     *perf.Watch  // see observeTarget; nil if nothing needs it
 	skipped   *hookcost.Misses
-	slots     dutycycle.Slots
+	slots     dutyCycle
 	windows   windows
 	counters  counters
 	feeder    order.Feeder    // brings the events of src into order

@@ -29,10 +29,7 @@ var circles = map[string]string{
 	"cmd/ppscript/terminal/help.Show":            "the host of scripts is made when it is needed",
 	"cmd/ppscript/watchdog.Watchdog":             "the command says what hangs",
 	"runtime/operator/silence.Spec":              "losses are known to the run",
-	"runtime/record/joinstate.Programs":          "maps of programs are read by the run",
 	"runtime/script/direct.Hooks":                "events and states are values of its importer",
-	"runtime/session/database.Host":              "facts of the run, and its messages",
-	"runtime/session/dutycycle.Of":               "the rings and the clock of the run",
 	"runtime/source/tracedat.Reader":             "memory of parts of a mapped file is given back",
 	"runtime/why/whyfacts.Config":                "the clock of the run",
 }

@@ -97,7 +97,6 @@ var layers = [][]string{
 	{"bpf/eval"},        // expressions, which programs evaluate
 	{"bpf/outbox"},      // what programs send
 	{"bpf"},
-	{"runtime/record/joinstate"}, // what programs of joins keep
 	// Forms of results for other tools.
 	{"runtime/why/story"}, // where time went, in words
 	{"runtime/result/timeline"},
@@ -123,9 +122,7 @@ var layers = [][]string{
 	// Results as metrics, and what sends; then their forms.
 	{"runtime/output/metric", "runtime/output/push"},
 	{"runtime/output/parquet", "runtime/output/prometheus", "runtime/output/otlp", "runtime/output/pyroscope"},
-	{"runtime/session/database"},  // databases of plans while they run
 	{"runtime/output/live"},       // a page that shows a run
-	{"runtime/session/dutycycle"}, // events in slots of time, for a budget
 	{"runtime/plan/capabilities"}, // what of the kernel a plan needs
 	{"runtime/session"},
 	{"runtime/result/chance"},    // how likely numbers are by chance

@@ -1,4 +1,4 @@
-package joinstate
+package session
 
 import (
 	"slices"

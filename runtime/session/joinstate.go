@@ -1,7 +1,4 @@
-// Package joinstate reads what joins of programs have not handed out: the events that wait for
-// a partner, and the tree of calls; and the stacks that folds of programs hold. Session gives
-// it to the plan's instance, whose joins ask when an interval ends.
-package joinstate
+package session
 
 import (
 	"bytes"
@@ -16,8 +13,12 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// Programs are the programs that do the work of joins.
-type Programs struct {
+// This file reads what joins of programs have not handed out: the events that wait for a partner,
+// and the tree of calls; and the stacks that folds of programs hold. Joins of the plan's instance
+// ask when an interval ends.
+
+// joinPrograms are the programs that do the work of joins.
+type joinPrograms struct {
 	Image *bpf.Image
 	Run   *load.Run
 	// Streams are all of the plan's, by index, and Events the events that programs take.
@@ -33,7 +34,7 @@ type Programs struct {
 
 // missedEvents are events of a join that programs did not see.
 type missedEvents struct {
-	streams []int // of the events, by index in Programs.Events
+	streams []int // of the events, by index in joinPrograms.Events
 	n       uint64
 	looked  event.Time // when that was seen
 	gaps    []join.Gap
@@ -44,7 +45,7 @@ const mostGaps = 256
 
 // Missed are the times in which programs missed events of a join, as far as is known: the
 // kernel tells their number, which was another one at their begin.
-func (p *Programs) Missed(of *join.Spec) []join.Gap {
+func (p *joinPrograms) Missed(of *join.Spec) []join.Gap {
 	m := p.missed[of]
 	if m == nil {
 		m = &missedEvents{}
@@ -77,12 +78,12 @@ func (m *missedEvents) gap(g join.Gap) {
 	m.gaps = append(m.gaps, g)
 }
 
-// mostStacks bounds the stacks whose numbers are remembered.
-const mostStacks = 1 << 16
+// mostHeldStacks bounds the stacks whose numbers are remembered.
+const mostHeldStacks = 1 << 16
 
 // Stack is the number of a stack that programs hold as another one; 0 is of one that found
 // no room.
-func (p *Programs) Stack(held uint64) uint64 {
+func (p *joinPrograms) Stack(held uint64) uint64 {
 	if number, known := p.stacks[held]; known || held == 0 {
 		return number
 	}
@@ -93,7 +94,7 @@ func (p *Programs) Stack(held uint64) uint64 {
 	if s == nil {
 		return 0
 	}
-	if p.stacks == nil || len(p.stacks) >= mostStacks {
+	if p.stacks == nil || len(p.stacks) >= mostHeldStacks {
 		p.stacks = map[uint64]uint64{}
 	}
 	p.stacks[held] = p.Number(s)
@@ -101,10 +102,10 @@ func (p *Programs) Stack(held uint64) uint64 {
 }
 
 // StacksGone has stacks numbered anew.
-func (p *Programs) StacksGone() { p.stacks = nil }
+func (p *joinPrograms) StacksGone() { p.stacks = nil }
 
 // Calls are the calls of a join that nests, as far as programs have seen them.
-func (p *Programs) Calls(of *join.Spec) []join.Call {
+func (p *joinPrograms) Calls(of *join.Spec) []join.Call {
 	calls := make([]join.Call, 1)
 	if index, ok := p.Image.Calls(of); ok {
 		seen, err := load.Calls(p.Run, index)
@@ -119,7 +120,7 @@ func (p *Programs) Calls(of *join.Spec) []join.Call {
 // Waiting hands out what waits in a join, the oldest first, or what was given up since the
 // last call, since too much waited: why is Evicted then. Of what began before programs
 // missed an event nobody knows whether it still waits: it is broken, as natively.
-func (p *Programs) Waiting(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event)) {
+func (p *joinPrograms) Waiting(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event)) {
 	records, streams, index := p.Image.Unpaired(of)
 	if len(records) == 0 {
 		return

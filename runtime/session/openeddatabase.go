@@ -1,7 +1,4 @@
-// Package database runs the databases of a plan: it opens them, and shows the answers of
-// their queries at each report. The session fills them; SQL itself is in
-// runtime/operator/sql.
-package database
+package session
 
 import (
 	"errors"
@@ -21,8 +18,11 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Host has the functions of the run that a database uses.
-type Host struct {
+// This file runs the databases of a plan: it opens them, and shows the answers of their queries at each
+// report. SQL itself is in runtime/operator/sql.
+
+// A databaseHost has the functions of the run that a database uses.
+type databaseHost struct {
 	// Permit says whether a file may be written; nil if no files shall be written.
 	Permit  func(path string) error
 	Say     func(format string, args ...any)
@@ -39,9 +39,9 @@ type Host struct {
 	Frames func(id stack.ID) (frames []*result.Frame, ok bool)
 }
 
-// A Database is an open database of a plan.
-type Database struct {
-	to    Host
+// A database is an open database of a plan.
+type database struct {
+	to    databaseHost
 	spec  *plan.Database
 	db    *sql.DB
 	plain *sql.DB // a second database for comparison; nil unless Verify
@@ -49,14 +49,14 @@ type Database struct {
 	rows  []*sql.Rows
 }
 
-// Open opens the database before events are opened, so that a file that cannot
+// openDatabase opens the database before events are opened, so that a file that cannot
 // be written is an error early.
-func Open(spec *plan.Database, to Host) (*Database, error) {
-	d := &Database{to: to, spec: spec}
+func openDatabase(spec *plan.Database, to databaseHost) (*database, error) {
+	d := &database{to: to, spec: spec}
 	return d, d.open()
 }
 
-func (d *Database) open() error {
+func (d *database) open() error {
 	path := sql.Memory
 	if d.spec.File != "" && d.to.Permit != nil {
 		path = d.spec.File
@@ -90,7 +90,7 @@ func databaseError(path string, err error) error {
 }
 
 // Begin connects the database with the operator that fills it.
-func (d *Database) Begin(run *plan.DatabaseRun) error {
+func (d *database) Begin(run *plan.DatabaseRun) error {
 	d.run = run
 	services := d.to.Services()
 	f := sql.Functions{
@@ -132,7 +132,7 @@ func (d *Database) Begin(run *plan.DatabaseRun) error {
 }
 
 // both lists the database, and the one for comparison if there is one.
-func (d *Database) both() []*sql.DB {
+func (d *database) both() []*sql.DB {
 	var list []*sql.DB
 	for _, db := range []*sql.DB{d.db, d.plain} {
 		if db != nil {
@@ -142,7 +142,7 @@ func (d *Database) both() []*sql.DB {
 	return list
 }
 
-func (d *Database) tables() []*sql.Table {
+func (d *database) tables() []*sql.Table {
 	var list []*sql.Table
 	for _, t := range d.run.Tables {
 		list = append(list, &t.Table)
@@ -151,12 +151,12 @@ func (d *Database) tables() []*sql.Table {
 }
 
 // Dropped counts the rows that found no room.
-func (d *Database) Dropped() uint64 { return d.db.Dropped() }
+func (d *database) Dropped() uint64 { return d.db.Dropped() }
 
 // Tick ends an interval: it shows the query's answers for the rows since the
 // last Tick, and deletes the rows. So a file has the rows of the last interval
 // at the end; without a query it keeps all rows.
-func (d *Database) Tick(final bool, meta func(name, title string) result.Meta) error {
+func (d *database) Tick(final bool, meta func(name, title string) result.Meta) error {
 	if d.spec.Query == "" {
 		return d.to.Show(d.inserts(meta))
 	}
@@ -200,7 +200,7 @@ func (d *Database) Tick(final bool, meta func(name, title string) result.Meta) e
 
 // Settle writes all waiting rows, and the metadata about them, into the
 // databases.
-func (d *Database) Settle() error {
+func (d *database) Settle() error {
 	for _, rows := range d.rows {
 		rows.Flush()
 		if err := rows.Err(); err != nil {
@@ -227,7 +227,7 @@ func (d *Database) Settle() error {
 }
 
 // nameStacks adds new stacks of a table's rows to the table of stacks.
-func (d *Database) nameStacks(db *sql.DB, table string) error {
+func (d *database) nameStacks(db *sql.DB, table string) error {
 	ids, err := db.Numbers("SELECT DISTINCT _stack FROM " + sql.Quote(table) +
 		" WHERE _stack NOT IN (SELECT id FROM stacks)")
 	if err != nil {
@@ -252,7 +252,7 @@ func queryError(query string, err error) error {
 
 // inserts is the result shown for a file without a query: the number of rows by
 // table.
-func (d *Database) inserts(meta func(name, title string) result.Meta) *result.Table {
+func (d *database) inserts(meta func(name, title string) result.Meta) *result.Table {
 	t := &result.Table{Columns: []result.Column{
 		{Name: "table", Kind: result.KeyColumn, Left: true, Width: 16},
 		{Name: "inserts", Width: 12},
@@ -267,7 +267,7 @@ func (d *Database) inserts(meta func(name, title string) result.Meta) *result.Ta
 }
 
 // verify asks the plain database the same and says where its answers differ.
-func (d *Database) verify(answers []*result.Table) error {
+func (d *database) verify(answers []*result.Table) error {
 	n := 0
 	err := d.plain.Query(d.spec.Query, func(t *result.Table) error {
 		if n++; n > len(answers) {
@@ -286,7 +286,7 @@ func (d *Database) verify(answers []*result.Table) error {
 }
 
 // Close closes the database, also if it could not be opened.
-func (d *Database) Close() error {
+func (d *database) Close() error {
 	for _, rows := range d.rows {
 		rows.Close()
 	}

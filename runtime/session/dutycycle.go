@@ -1,11 +1,4 @@
-// Package dutycycle keeps a run in its budget if events come through rings: while the cost is too
-// high, events come only in slots of time, whose counts are scaled to the time between them.
-// Package session uses it for plans that programs of the kernel cannot run; for other plans it uses
-// package budget directly.
-//
-// Events on both sides of a gap must not be paired. So a gap is reported as a loss of zero events
-// to operators that relate events, and these drop their waiting events.
-package dutycycle
+package session
 
 import (
 	"math"
@@ -23,10 +16,17 @@ import (
 	"ppscript/runtime/source/probe"
 )
 
-// Slots are the part of a run that keeps it in its budget; the zero Slots are of a run without one.
-// They are used by the goroutine of the run.
-type Slots struct {
-	of        Of
+// This file keeps a run in its budget if events come through rings: while the cost is too high,
+// events come only in slots of time, whose counts are scaled to the time between them. It is for
+// plans that programs of the kernel cannot run; package budget alone is enough for other plans.
+//
+// Events on both sides of a gap must not be paired. So a gap is reported as a loss of zero events
+// to operators that relate events, and these drop their waiting events.
+
+// dutyCycle is the part of a run that keeps it in its budget; its zero value is for a run
+// without one. The goroutine of the run uses it.
+type dutyCycle struct {
+	of        dutyCycleOf
 	rings     *budget.Rings
 	govern    *budget.Governor
 	total     *agg.Group   // a group with one row that counts all events
@@ -37,8 +37,8 @@ type Slots struct {
 	cost      *result.Cost // of the last interval
 }
 
-// Of has the functions and facts of the run that Slots use.
-type Of struct {
+// dutyCycleOf has the functions and facts of the run that a dutyCycle uses.
+type dutyCycleOf struct {
 	Instance *plan.Instance
 	Started  budget.Start
 	Live     *perf.Source
@@ -50,14 +50,14 @@ type Of struct {
 
 // Measure measures the cost of records. It must be called before events are opened, since it
 // makes some events itself.
-func (s *Slots) Measure(share float64, p *plan.Plan) {
+func (s *dutyCycle) Measure(share float64, p *plan.Plan) {
 	if share > 0 && p.InSlots {
-		s.rings = budget.MeasureRings(perf.SampleType(p.SampleMembers, len(p.Events)), hooks(p)...)
+		s.rings = budget.MeasureRings(perf.SampleType(p.SampleMembers, len(p.Events)), hooksOf(p)...)
 	}
 }
 
-// hooks lists the hooks of the kernel that a plan's events are attached to.
-func hooks(p *plan.Plan) (list []hookcost.Hook) {
+// hooksOf lists the hooks of the kernel that a plan's events are attached to.
+func hooksOf(p *plan.Plan) (list []hookcost.Hook) {
 	for _, e := range p.Events {
 		hook := hookcost.OfSamples
 		switch s := &e.Source.Spec; {
@@ -74,7 +74,7 @@ func hooks(p *plan.Plan) (list []hookcost.Hook) {
 }
 
 // Open prepares to keep a run in a share of the time of all CPUs.
-func (s *Slots) Open(share float64, of Of) (err error) {
+func (s *dutyCycle) Open(share float64, of dutyCycleOf) (err error) {
 	if s.rings == nil || of.Live == nil {
 		return nil
 	}
@@ -86,13 +86,13 @@ func (s *Slots) Open(share float64, of Of) (err error) {
 }
 
 // Begin is called when the run begins.
-func (s *Slots) Begin() error { return s.govern.Begin(s.of.Started) }
+func (s *dutyCycle) Begin() error { return s.govern.Begin(s.of.Started) }
 
 // Due is when Step must be called; never without a budget.
-func (s *Slots) Due() time.Time { return s.govern.Due() }
+func (s *dutyCycle) Due() time.Time { return s.govern.Due() }
 
 // Step does what is due. It comes after events were brought to the instance.
-func (s *Slots) Step() error {
+func (s *dutyCycle) Step() error {
 	if s.govern == nil {
 		return nil
 	}
@@ -101,13 +101,13 @@ func (s *Slots) Step() error {
 }
 
 // Governor keeps the run in its budget; nil without one.
-func (s *Slots) Governor() *budget.Governor { return s.govern }
+func (s *dutyCycle) Governor() *budget.Governor { return s.govern }
 
 // Exceeded returns the reason to end the run if the budget cannot be kept; else "".
-func (s *Slots) Exceeded() string { return s.govern.Exceeded() }
+func (s *dutyCycle) Exceeded() string { return s.govern.Exceeded() }
 
 // Stop says that the run ends: events are about to end.
-func (s *Slots) Stop() error {
+func (s *dutyCycle) Stop() error {
 	if s.govern == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (s *Slots) Stop() error {
 }
 
 // turn switches events on or off. When it returns, all earlier events are counted.
-func (s *Slots) turn(on bool) (at time.Time, err error) {
+func (s *dutyCycle) turn(on bool) (at time.Time, err error) {
 	// If this thread was interrupted in between, the time of the switch is
 	// uncertain.
 	before := time.Now()
@@ -135,7 +135,7 @@ func (s *Slots) turn(on bool) (at time.Time, err error) {
 }
 
 // tellGap reports a gap to the operators.
-func (s *Slots) tellGap(until event.Time) {
+func (s *dutyCycle) tellGap(until event.Time) {
 	for ring := range s.of.Live.Rings() {
 		gap := event.Event{Kind: event.Lost, Ring: int32(ring), Time: s.since,
 			Derived: event.Between(s.since, until)}
@@ -144,7 +144,7 @@ func (s *Slots) tellGap(until event.Time) {
 }
 
 // traffic returns the traffic so far.
-func (s *Slots) traffic() (t budget.Traffic) {
+func (s *dutyCycle) traffic() (t budget.Traffic) {
 	s.aside.Add(s.lost(s.of.Instance))
 	t.Halves = s.halves
 	st := s.of.Live.Stats()
@@ -155,7 +155,7 @@ func (s *Slots) traffic() (t budget.Traffic) {
 	return t
 }
 
-func (s *Slots) lost(in *plan.Instance) event.Loss {
+func (s *dutyCycle) lost(in *plan.Instance) event.Loss {
 	l := in.Loss()
 	s.halves += l.Unmatched + l.Broken
 	return l
@@ -163,7 +163,7 @@ func (s *Slots) lost(in *plan.Instance) event.Loss {
 
 // Loss is the operators' loss since the last call. It includes loss that other callers
 // read from them meanwhile.
-func (s *Slots) Loss(in *plan.Instance) event.Loss {
+func (s *dutyCycle) Loss(in *plan.Instance) event.Loss {
 	l := s.lost(in)
 	l.Add(s.aside)
 	s.aside = event.Loss{}
@@ -171,7 +171,7 @@ func (s *Slots) Loss(in *plan.Instance) event.Loss {
 }
 
 // count counts the events that came.
-func (s *Slots) count() {
+func (s *dutyCycle) count() {
 	if n := s.of.Instance.Router.Samples - s.allEvents; n > 0 {
 		s.total.AddPartial(&agg.Partial{Hits: n, Measures: []agg.Measure{{N: n}}})
 		s.allEvents += n
@@ -179,7 +179,7 @@ func (s *Slots) count() {
 }
 
 // sink scales the counts of slots.
-func (s *Slots) sink() *budget.Sink {
+func (s *dutyCycle) sink() *budget.Sink {
 	all := func(fn func(g *agg.Group)) {
 		fn(s.total)
 		s.of.Instance.Counted(fn)
@@ -194,7 +194,7 @@ func (s *Slots) sink() *budget.Sink {
 }
 
 // Tick ends an interval. It comes when all operators have ended it, before results are shown.
-func (s *Slots) Tick(out render.Renderer) error {
+func (s *dutyCycle) Tick(out render.Renderer) error {
 	if s.govern == nil {
 		return nil
 	}
@@ -210,20 +210,22 @@ func (s *Slots) Tick(out render.Renderer) error {
 		return nil
 	}
 	// Lines are not scaled; a note says what share of the events they are.
-	fields := []render.NoteField{field("time", share(s.cost.Time)), field("budget", share(s.cost.Budget)),
-		field("cost", share(s.cost.Own+s.cost.Traced)), field("estimated", t.Rows[0][0])}
+	fields := []render.NoteField{
+		noteField("time", noteShare(s.cost.Time)), noteField("budget", noteShare(s.cost.Budget)),
+		noteField("cost", noteShare(s.cost.Own+s.cost.Traced)), noteField("estimated", t.Rows[0][0]),
+	}
 	if row := t.Rows[0]; len(row) > 1 && row[1].Kind != event.None {
-		fields = append(fields, field("margin", row[1]))
+		fields = append(fields, noteField("margin", row[1]))
 	}
 	return out.Note("sampled", fields...)
 }
 
-func field(name string, v event.Value) render.NoteField {
+func noteField(name string, v event.Value) render.NoteField {
 	return render.NoteField{Name: name, Value: v}
 }
 
-// share formats a share with its significant digits.
-func share(x float64) event.Value { return event.FloatOf(math.Round(x*1e5) / 1e5) }
+// noteShare formats a share with its significant digits.
+func noteShare(x float64) event.Value { return event.FloatOf(math.Round(x*1e5) / 1e5) }
 
 // Cost is the cost of the last interval; nil without a budget.
-func (s *Slots) Cost() *result.Cost { return s.cost }
+func (s *dutyCycle) Cost() *result.Cost { return s.cost }
