@@ -36,7 +36,7 @@ func (h host) Missing(t *plan.Interval, own event.Loss) event.Loss {
 }
 
 func (h host) Databases() plan.Delivery {
-	return &databases{to: &h.of.results, services: h.of.env.services, queryEnd: h.of.naming.queryEnd}
+	return &database{to: &h.of.results, services: h.of.env.services, queryEnd: h.of.naming.queryEnd}
 }
 
 func (h host) Push() plan.Delivery {

@@ -26,7 +26,7 @@ import (
 // dutyCycle is the part of a run that keeps it in its budget; its zero value is for a run
 // without one. The goroutine of the run uses it.
 type dutyCycle struct {
-	of        dutyCycleOf
+	of        *run
 	rings     *budget.Rings
 	govern    *budget.Governor
 	total     *agg.Group   // a group with one row that counts all events
@@ -35,17 +35,6 @@ type dutyCycle struct {
 	aside     event.Loss   // loss of the operators that is not reported yet
 	halves    uint64       // events without a partner, so far
 	cost      *result.Cost // of the last interval
-}
-
-// dutyCycleOf has the functions and facts of the run that a dutyCycle uses.
-type dutyCycleOf struct {
-	Instance *plan.Instance
-	Started  budget.Start
-	Live     *perf.Source
-	// Now is the time on the clock of events.
-	Now func() event.Time
-	// Drain brings all that is in rings to the instance.
-	Drain func() error
 }
 
 // Measure measures the cost of records. It must be called before events are opened, since it
@@ -74,19 +63,24 @@ func hooksOf(p *plan.Plan) (list []hookcost.Hook) {
 }
 
 // Open prepares to keep a run in a share of the time of all CPUs.
-func (s *dutyCycle) Open(share float64, of dutyCycleOf) (err error) {
-	if s.rings == nil || of.Live == nil {
+func (s *dutyCycle) Open(share float64, of *run) (err error) {
+	if s.rings == nil || of.in.live == nil {
 		return nil
 	}
 	s.of = of
 	s.total = agg.New(agg.Spec{Args: []agg.Arg{{}}, Aggs: []agg.Agg{{Op: agg.Count}}})
-	s.rings.Relates, s.rings.Turn, s.rings.Traffic = of.Instance.Relates(), s.turn, s.traffic
+	s.rings.Relates, s.rings.Turn, s.rings.Traffic = of.instance.Relates(), s.turn, s.traffic
 	s.govern, err = budget.GovernRings(share, s.rings)
 	return err
 }
 
 // Begin is called when the run begins.
-func (s *dutyCycle) Begin() error { return s.govern.Begin(s.of.Started) }
+func (s *dutyCycle) Begin() error {
+	if s.govern == nil {
+		return nil
+	}
+	return s.govern.Begin(s.of.cfg.Options.Cost.Started)
+}
 
 // Due is when Step must be called; never without a budget.
 func (s *dutyCycle) Due() time.Time { return s.govern.Due() }
@@ -119,36 +113,36 @@ func (s *dutyCycle) turn(on bool) (at time.Time, err error) {
 	// If this thread was interrupted in between, the time of the switch is
 	// uncertain.
 	before := time.Now()
-	err = perf.Switch(s.of.Live, on)
+	err = perf.Switch(s.of.in.live, on)
 	at = before.Add(time.Since(before) / 2)
 	if on {
-		s.tellGap(s.of.Now())
+		s.tellGap(s.of.clock.Now())
 		return at, err
 	}
 	if err != nil {
 		return at, err
 	}
-	s.since = s.of.Now()
-	err = s.of.Drain()
+	s.since = s.of.clock.Now()
+	err = s.of.drain()
 	s.count()
 	return at, err
 }
 
 // tellGap reports a gap to the operators.
 func (s *dutyCycle) tellGap(until event.Time) {
-	for ring := range s.of.Live.Rings() {
+	for ring := range s.of.in.live.Rings() {
 		gap := event.Event{Kind: event.Lost, Ring: int32(ring), Time: s.since,
 			Derived: event.Between(s.since, until)}
-		s.of.Instance.Router.Events([]*event.Event{&gap})
+		s.of.instance.Router.Events([]*event.Event{&gap})
 	}
 }
 
 // traffic returns the traffic so far.
 func (s *dutyCycle) traffic() (t budget.Traffic) {
-	s.aside.Add(s.lost(s.of.Instance))
+	s.aside.Add(s.lost(s.of.instance))
 	t.Halves = s.halves
-	st := s.of.Live.Stats()
-	t.Lost, t.Woken = st.Lost, s.of.Live.WakeBytes()
+	st := s.of.in.live.Stats()
+	t.Lost, t.Woken = st.Lost, s.of.in.live.WakeBytes()
 	for _, ring := range st.Rings {
 		t.Rings = append(t.Rings, budget.RingTraffic{Records: ring.Records, Bytes: ring.Bytes})
 	}
@@ -172,7 +166,7 @@ func (s *dutyCycle) Loss(in *plan.Instance) event.Loss {
 
 // count counts the events that came.
 func (s *dutyCycle) count() {
-	if n := s.of.Instance.Router.Samples - s.allEvents; n > 0 {
+	if n := s.of.instance.Router.Samples - s.allEvents; n > 0 {
 		s.total.AddPartial(&agg.Partial{Hits: n, Measures: []agg.Measure{{N: n}}})
 		s.allEvents += n
 	}
@@ -182,7 +176,7 @@ func (s *dutyCycle) count() {
 func (s *dutyCycle) sink() *budget.Sink {
 	all := func(fn func(g *agg.Group)) {
 		fn(s.total)
-		s.of.Instance.Counted(fn)
+		s.of.instance.Counted(fn)
 	}
 	return &budget.Sink{
 		EndSlot: func(seconds, gap float64) { all(func(g *agg.Group) { g.EndSlot(seconds, gap) }) },
@@ -206,7 +200,7 @@ func (s *dutyCycle) Tick(out render.Renderer) error {
 	t := &result.Table{Columns: []result.Column{{Name: "n"}}, Rows: s.total.Rows()}
 	s.total.AddMargins(t)
 	s.total.Reset()
-	if !s.cost.Sampled() || !plan.Has[*plan.LogOp](s.of.Instance.Plan) || len(t.Rows) == 0 {
+	if !s.cost.Sampled() || !plan.Has[*plan.LogOp](s.of.instance.Plan) || len(t.Rows) == 0 {
 		return nil
 	}
 	// Lines are not scaled; a note says what share of the events they are.

@@ -19,22 +19,22 @@ import (
 
 // joinPrograms are the programs that do the work of joins.
 type joinPrograms struct {
-	Image *bpf.Image
-	Run   *load.Run
-	// Streams are all of the plan's, by index, and Events the events that programs take.
-	Streams, Events []*event.Stream
-	Now             func() event.Time
-	Failed          func(error)
-	// Number numbers a stack that programs found.
-	Number func(*load.Stack) uint64
+	of      *run
+	image   *bpf.Image
+	run     *load.Run
+	streams []*event.Stream // all streams of the plan, by index
+	events  []*event.Stream // the events that programs take
 
 	stacks map[uint64]uint64 // by the number that programs hold
 	missed map[*join.Spec]*missedEvents
 }
 
+// failed notes an error of reading the programs' memory.
+func (p *joinPrograms) failed(err error) { p.of.results.failed = cmp.Or(p.of.results.failed, err) }
+
 // missedEvents are events of a join that programs did not see.
 type missedEvents struct {
-	streams []int // of the events, by index in joinPrograms.Events
+	streams []int // of the events, by index in joinPrograms.events
 	n       uint64
 	looked  event.Time // when that was seen
 	gaps    []join.Gap
@@ -49,16 +49,16 @@ func (p *joinPrograms) Missed(of *join.Spec) []join.Gap {
 	m := p.missed[of]
 	if m == nil {
 		m = &missedEvents{}
-		m.streams = p.Image.Origins(of)
+		m.streams = p.image.Origins(of)
 		if p.missed == nil {
 			p.missed = map[*join.Spec]*missedEvents{}
 		}
 		p.missed[of] = m
 	}
-	begin := p.Now()
-	if n := load.Misses(p.Run, m.streams); n > m.n {
+	begin := p.of.present()
+	if n := load.Misses(p.run, m.streams); n > m.n {
 		m.n = n
-		m.gap(join.Gap{From: m.looked, To: p.Now()})
+		m.gap(join.Gap{From: m.looked, To: p.of.present()})
 	}
 	m.looked = begin
 	return m.gaps
@@ -87,9 +87,9 @@ func (p *joinPrograms) Stack(held uint64) uint64 {
 	if number, known := p.stacks[held]; known || held == 0 {
 		return number
 	}
-	s, err := load.HeldStack(p.Run, held)
+	s, err := load.HeldStack(p.run, held)
 	if err != nil {
-		p.Failed(err)
+		p.failed(err)
 	}
 	if s == nil {
 		return 0
@@ -97,7 +97,7 @@ func (p *joinPrograms) Stack(held uint64) uint64 {
 	if p.stacks == nil || len(p.stacks) >= mostHeldStacks {
 		p.stacks = map[uint64]uint64{}
 	}
-	p.stacks[held] = p.Number(s)
+	p.stacks[held] = p.of.stacks.number(s)
 	return p.stacks[held]
 }
 
@@ -107,12 +107,12 @@ func (p *joinPrograms) StacksGone() { p.stacks = nil }
 // Calls are the calls of a join that nests, as far as programs have seen them.
 func (p *joinPrograms) Calls(of *join.Spec) []join.Call {
 	calls := make([]join.Call, 1)
-	if index, ok := p.Image.Calls(of); ok {
-		seen, err := load.Calls(p.Run, index)
+	if index, ok := p.image.Calls(of); ok {
+		seen, err := load.Calls(p.run, index)
 		if err == nil {
 			return seen
 		}
-		p.Failed(err)
+		p.failed(err)
 	}
 	return calls
 }
@@ -121,27 +121,27 @@ func (p *joinPrograms) Calls(of *join.Spec) []join.Call {
 // last call, since too much waited: why is Evicted then. Of what began before programs
 // missed an event nobody knows whether it still waits: it is broken, as natively.
 func (p *joinPrograms) Waiting(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event)) {
-	records, streams, index := p.Image.Unpaired(of)
+	records, streams, index := p.image.Unpaired(of)
 	if len(records) == 0 {
 		return
 	}
-	sent.FindLong(records, func(hash []byte) []byte { return load.LongText(p.Run, hash) })
+	sent.FindLong(records, func(hash []byte) []byte { return load.LongText(p.run, hash) })
 	shows := map[uint64]*sent.Rows{}
 	for i := range records {
 		r := &records[i]
 		if st := r.Start.Stream; st != nil {
-			r.Start.Stream = p.Streams[st.Index-len(p.Events)]
+			r.Start.Stream = p.streams[st.Index-len(p.events)]
 		}
-		shows[uint64(r.Start.Input)] = sent.NewRows(r, p.Streams[streams[i]], p.Events)
+		shows[uint64(r.Start.Input)] = sent.NewRows(r, p.streams[streams[i]], p.events)
 	}
 	var all [][]byte
 	read := load.Waiting
 	if why == join.Evicted {
 		read = load.GivenUp
 	}
-	err := read(p.Run, index, func(waits []byte) { all = append(all, bytes.Clone(waits)) })
+	err := read(p.run, index, func(waits []byte) { all = append(all, bytes.Clone(waits)) })
 	if err != nil {
-		p.Failed(err)
+		p.failed(err)
 	}
 	var until event.Time
 	if gaps := p.Missed(of); len(gaps) > 0 {

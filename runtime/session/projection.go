@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -87,13 +86,12 @@ func programs(r *run) {
 	if k == nil {
 		return
 	}
-	p := &joinPrograms{Image: k.Image, Run: r.env.sender, Streams: in.Streams(), Now: r.present,
-		Number: r.stacks.number, Failed: func(err error) { r.results.failed = cmp.Or(r.results.failed, err) }}
+	p := &joinPrograms{of: r, image: k.Image, run: r.env.sender, streams: in.Streams()}
 	if r.in.kernel != nil {
-		p.Run = r.in.kernel.run
+		p.run = r.in.kernel.run
 	}
 	for _, e := range r.plan.Events {
-		p.Events = append(p.Events, in.Stream(e.Stream))
+		p.events = append(p.events, in.Stream(e.Stream))
 	}
 	in.Programs = p
 }

@@ -143,9 +143,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if !r.in.observe() && plan.Has[*plan.Text](r.plan) {
 		return r.results.out.Flush()
 	}
-	of := dutyCycleOf{Instance: r.instance, Started: r.cfg.Options.Cost.Started, Live: r.in.live,
-		Now: r.clock.Now, Drain: r.drain}
-	if err = r.in.slots.Open(r.cfg.Options.Cost.Budget, of); err != nil {
+	if err = r.in.slots.Open(r.cfg.Options.Cost.Budget, r); err != nil {
 		return err
 	}
 	if err = confine(r); err != nil {
