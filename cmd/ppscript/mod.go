@@ -8,14 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ppscript/cmd/ppscript/modules"
 	"ppscript/runtime/script/library"
 
 	"github.com/spf13/cobra"
 )
 
 func modCommand(a *app) *cobra.Command {
-	return modules.Command(&modules.Program{
+	return newModCommand(&modProgram{
 		Libs: &a.libs, Text: a.Text(), Say: a.Say, Starting: startingWith,
 		Watch: func() (context.Context, func()) {
 			ctx, w := a.watchSignals(nil)

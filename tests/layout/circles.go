@@ -22,7 +22,6 @@ import (
 var circles = map[string]string{
 	"cmd/ppscript/editor/langserver.Options":     "the words of scripts, and their modules, are the command's",
 	"cmd/ppscript/fleet.Program":                 "an agent runs the command's own scripts and options",
-	"cmd/ppscript/modules.Program":               "checks of a module are runs of the command",
 	"cmd/ppscript/recording/diff.Environment":    "messages and rights are the command's",
 	"cmd/ppscript/recording/exporter.Supervisor": "it runs the command again and again",
 	"cmd/ppscript/recording/resolve.Environment": "messages and rights are the command's",

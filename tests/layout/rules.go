@@ -171,10 +171,9 @@ var layers = [][]string{
 	},
 	{
 		"cmd/ppscript/permit", "cmd/ppscript/fleet/journal", "cmd/ppscript/editor/newscript", "cmd/ppscript/recording/exporter",
-		"cmd/ppscript/fleet/token", "cmd/ppscript/modules/loading", "cmd/ppscript/permit/sign",
+		"cmd/ppscript/fleet/token", "cmd/ppscript/modules", "cmd/ppscript/permit/sign",
 		"cmd/ppscript/recording/resultfile",
 	},
-	{"cmd/ppscript/modules"},           // fetches by loading
 	{"cmd/ppscript/recording/resolve"}, // names what was saved
 	{"cmd/ppscript/recording/diff"},    // compares what was saved
 	{"cmd/ppscript/editor/langserver"}, // for editors: completes as the prompt does, formats

@@ -1,6 +1,4 @@
-// Package modules is the command mod: a directory as a library of scripts, and the versions of those it
-// needs. The command line gives it its output, its signals and where libraries come from.
-package modules
+package main
 
 import (
 	"context"
@@ -8,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"ppscript/cmd/ppscript/modules/loading"
+	"ppscript/cmd/ppscript/modules"
 	"ppscript/runtime/script/library"
 	"ppscript/runtime/text/diag"
 
@@ -20,9 +18,9 @@ const modUse = "mod init PATH | get LIB[@VERSION]... | tidy | vendor | verify | 
 
 var modWords = []string{"get", "init", "list", "tidy", "vendor", "verify", "why", "work"}
 
-// A Program is what the command needs of the program.
-type Program struct {
-	Libs *loading.Libraries
+// A modProgram is what the command needs of the program.
+type modProgram struct {
+	Libs *modules.Libraries
 	Text io.Writer // for texts of other people
 	Say  func(line string)
 	// Watch has signals end what is fetched, until done is called.
@@ -31,8 +29,8 @@ type Program struct {
 	Starting func(words []string, prefix string) []string
 }
 
-// Command is mod.
-func Command(p *Program) *cobra.Command {
+// newModCommand is mod.
+func newModCommand(p *modProgram) *cobra.Command {
 	return &cobra.Command{
 		Use: modUse, Short: "Keep a library of scripts, and the versions of those it needs",
 		Long: `A directory with a ppscript.mod is a library: its scripts load files of other libraries by path, in the version that
@@ -79,7 +77,7 @@ PPSCRIPTCACHE is where they are kept; PPSCRIPTNOSUM lists patterns of those that
 	}
 }
 
-func (p *Program) mod(args []string) error {
+func (p *modProgram) mod(args []string) error {
 	if len(args) == 0 {
 		return diag.Errorf(diag.Usage, "mod", "", "arguments: got 0, want at least 1").
 			WithHint("write: ppscript %s", modUse)
@@ -163,7 +161,7 @@ func (p *Program) mod(args []string) error {
 	return p.versions(list, err)
 }
 
-func (p *Program) versions(list []module.Version, err error) error {
+func (p *modProgram) versions(list []module.Version, err error) error {
 	for _, v := range list {
 		if err == nil {
 			_, err = fmt.Fprintf(p.Text, "%s %s\n", v.Path, v.Version)
@@ -172,7 +170,7 @@ func (p *Program) versions(list []module.Version, err error) error {
 	return err
 }
 
-func (p *Program) init(path string) error {
+func (p *modProgram) init(path string) error {
 	if err := library.Init(".", path); err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
-// Package loading finds the files of other libraries for load statements. Nothing is opened before a
+// Package modules finds the files of other libraries for load statements. Nothing is opened before a
 // script loads from one. The command line has one set of Libraries for each invocation; the rules
 // of versions and hashes are those of package library.
-package loading
+package modules
 
 import (
 	"context"
