@@ -12,7 +12,6 @@ import (
 	"ppscript/cmd/ppscript/editor/mcpserver"
 	"ppscript/cmd/ppscript/fleet"
 	"ppscript/cmd/ppscript/fleet/peers"
-	"ppscript/cmd/ppscript/modules"
 	"ppscript/cmd/ppscript/permit/sign"
 	"ppscript/cmd/ppscript/recording/diff"
 	"ppscript/cmd/ppscript/recording/resolve"
@@ -33,7 +32,7 @@ type app struct {
 	zoneError error // of TZ: local times are shown in UTC
 	token     string
 
-	libs    modules.Libraries
+	libs    libraries
 	scratch scratch
 	vetting vetting
 	limits  limits.Policy // of this machine; the zero value is the defaults

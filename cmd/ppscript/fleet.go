@@ -12,7 +12,6 @@ import (
 
 	"ppscript/cmd/ppscript/fleet"
 	"ppscript/cmd/ppscript/fleet/journal"
-	"ppscript/cmd/ppscript/modules"
 	"ppscript/cmd/ppscript/recording/resultfile"
 	"ppscript/runtime/event"
 	"ppscript/runtime/output/render"
@@ -129,7 +128,7 @@ func (inv *invocation) question(cfg *session.Config, a *app) (*fleet.Question, e
 }
 
 // bundle packs a script that other machines do not have, signed or not; nil if it comes with ppscript.
-func (inv *invocation) bundle(libs *modules.Libraries, signed bool) (*fleet.Bundle, error) {
+func (inv *invocation) bundle(libs *libraries, signed bool) (*fleet.Bundle, error) {
 	if ours(inv.name) != "" || strings.HasPrefix(inv.name, "@stdlib//") {
 		return nil, nil
 	}

@@ -171,7 +171,7 @@ var layers = [][]string{
 	},
 	{
 		"cmd/ppscript/permit", "cmd/ppscript/fleet/journal", "cmd/ppscript/editor/newscript", "cmd/ppscript/recording/exporter",
-		"cmd/ppscript/fleet/token", "cmd/ppscript/modules", "cmd/ppscript/permit/sign",
+		"cmd/ppscript/fleet/token", "cmd/ppscript/permit/sign",
 		"cmd/ppscript/recording/resultfile",
 	},
 	{"cmd/ppscript/recording/resolve"}, // names what was saved

@@ -1,7 +1,4 @@
-// Package modules finds the files of other libraries for load statements. Nothing is opened before a
-// script loads from one. The command line has one set of Libraries for each invocation; the rules
-// of versions and hashes are those of package library.
-package modules
+package main
 
 import (
 	"context"
@@ -15,9 +12,13 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Libraries are those whose scripts run, by directory, and the one
+// This file finds the files of other libraries for load statements. Nothing is opened before a script
+// loads from one. There is one set of libraries for each invocation; the rules of versions and hashes are
+// those of package library.
+
+// libraries are those whose scripts run, by directory, and the one
 // whose requirements count now: that of the script that the user started.
-type Libraries struct {
+type libraries struct {
 	Say     func(line string)
 	Ctx     context.Context // for fetching; nil: until the process ends
 	Offline bool            // nothing is fetched: a script is only looked at
@@ -32,7 +33,7 @@ type Libraries struct {
 }
 
 // Resolve implements script.HostOptions.Resolve.
-func (b *Libraries) Resolve(module, from string) (string, []byte, error) {
+func (b *libraries) Resolve(module, from string) (string, []byte, error) {
 	if b.Only != nil {
 		return b.Only(module, from)
 	}
@@ -46,7 +47,7 @@ func (b *Libraries) Resolve(module, from string) (string, []byte, error) {
 	return full, src, err
 }
 
-func (b *Libraries) resolve(module, from string) (string, []byte, error) {
+func (b *libraries) resolve(module, from string) (string, []byte, error) {
 	if lib, _, _ := strings.Cut(module, "//"); from != "" && strings.HasSuffix(lib, "@"+library.Latest) {
 		return "", nil, diag.Errorf(diag.Run, "load", module, "a script loads one version, not the latest").
 			WithHint("require it, and load it without a version: ppscript mod get %s", lib)
@@ -58,7 +59,7 @@ func (b *Libraries) resolve(module, from string) (string, []byte, error) {
 	return l.Resolve(b.context(), module)
 }
 
-func (b *Libraries) context() context.Context {
+func (b *libraries) context() context.Context {
 	if b.Ctx == nil {
 		return context.Background()
 	}
@@ -67,7 +68,7 @@ func (b *Libraries) context() context.Context {
 
 // libraryOf is the library that the file at position from is in. Files of
 // other libraries are loaded with the versions of the one that loads them.
-func (b *Libraries) libraryOf(from string) (*library.Library, error) {
+func (b *libraries) libraryOf(from string) (*library.Library, error) {
 	file, _, _ := strings.Cut(from, ":")
 	dir := "."
 	switch {
@@ -80,7 +81,7 @@ func (b *Libraries) libraryOf(from string) (*library.Library, error) {
 }
 
 // Library opens the library that dir lies in, once.
-func (b *Libraries) Library(dir string) (*library.Library, error) {
+func (b *libraries) Library(dir string) (*library.Library, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func onDisk(proxy string) string {
 }
 
 // Close writes new hashes.
-func (b *Libraries) Close() error {
+func (b *libraries) Close() error {
 	var errs []error
 	for _, l := range b.open {
 		errs = append(errs, l.Close())
