@@ -32,8 +32,8 @@ func (c *collector) skew(a *Answer, asked time.Time) {
 			way = "behind"
 		}
 		c.sayOf("clocks are off",
-			"the clock of %s is %s %s, at least: its windows are other times than the windows of other hosts", a.Host,
-			off.Round(time.Millisecond), way)
+			"the clock of %s is %s %s, at least: its windows are other times than the windows of other hosts",
+			a.Host, off.Round(time.Millisecond), way)
 	case was:
 		delete(c.skewed, a.Host)
 		c.sayOf("clocks are right again", "the clock of %s is right again", a.Host)

@@ -29,7 +29,7 @@ type settings struct {
 	PerfEventMaxSampleRate  setting // Hz; the kernel lowers it under load
 	PerfEventMlockKB        setting // rings of each user per CPU, in addition to RLIMIT_MEMLOCK
 	PerfEventMaxStack       setting // frames in a callchain
-	KptrRestrict            setting // who sees addresses: 0 depends on paranoid, 1 CAP_SYSLOG, 2 nobody
+	KptrRestrict            setting // addresses are shown: 0 depends on paranoid, 1 with CAP_SYSLOG, 2 never
 	UnprivilegedBPFDisabled setting // 0 no, 1 yes, until reboot, 2 yes, can be changed
 }
 
