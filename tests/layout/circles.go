@@ -3,14 +3,8 @@ package layout
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
-	"maps"
-	"path"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // This file finds circles that import order does not see: a package with one importer, which calls that
@@ -36,37 +30,11 @@ var circles = map[string]string{
 // backs lists the types that call their only importer back and that are not in the list, and those of the
 // list that do not.
 func backs(tree fs.FS, circles map[string]string) (faults []string, err error) {
-	importers := map[string]map[string]bool{}
+	by := importers{}
 	fields := map[string]map[string][]string{} // of function type: by package and field, the types
 	sets := map[string]map[string]bool{}       // by package: the fields that it sets
-	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."),
-			d.Name() == "testdata", name == "tests":
-			return fs.SkipDir
-		case d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		src, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		pkg := path.Dir(name)
-		for _, spec := range file.Imports {
-			text, _ := strconv.Unquote(spec.Path.Value)
-			if to, ok := strings.CutPrefix(text, module+"/"); ok {
-				if importers[to] == nil {
-					importers[to] = map[string]bool{}
-				}
-				importers[to][pkg] = true
-			}
-		}
+	err = code(tree, func(pkg string, _ []byte, file *ast.File) {
+		by.add(pkg, file)
 		if fields[pkg] == nil {
 			fields[pkg], sets[pkg] = map[string][]string{}, map[string]bool{}
 		}
@@ -91,14 +59,13 @@ func backs(tree fs.FS, circles map[string]string) (faults []string, err error) {
 			}
 			return true
 		})
-		return nil
 	})
 	found := map[string]string{}
-	for pkg, by := range importers {
-		if len(by) != 1 {
+	for pkg := range by {
+		importer := by.only(pkg)
+		if importer == "" {
 			continue
 		}
-		importer := slices.Collect(maps.Keys(by))[0]
 		for field, types := range fields[pkg] {
 			if sets[importer][field] && !sets[pkg][field] {
 				for _, name := range types {

@@ -34,7 +34,7 @@ type Projection struct {
 	// Stacks finds the stack of an event by its hash; nil if its events have none.
 	Stacks func(hash []byte) []uint64
 	// Texts is the end of the fixed part of the sent record, whose last word
-	// says where texts are; 0 if there are none. See bpf/usertext.go.
+	// says where texts are; 0 if there are none. See bpf/eval/usertext.go.
 	Texts int
 	// PartTexts says that the event is the start of pairs that are sent with its texts.
 	PartTexts bool
