@@ -10,9 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"unicode/utf8"
 
-	"ppscript/scripts"
 	"ppscript/stdlib"
 	"ppscript/tests/testkit"
 )
@@ -44,33 +42,6 @@ func TestHelp(t *testing.T) {
 		}
 		if strings.Contains(command, "[-p .]") == r.whole {
 			t.Errorf("%s help: got %q, want -p in it: %v", name, command, !r.whole)
-		}
-	}
-}
-
-// Help fits a terminal of 80 columns, and its first screen has the question, an
-// example, and at most five options.
-func TestHelpFits(t *testing.T) {
-	t.Parallel()
-	for _, name := range slices.Concat(stdlib.Names(), scripts.Names(), []string{"check", "describe",
-		"doctor", "explain", "export", "fmt", "info", "mcp", "mod", "new", "record", "repl", "sign", "test", "tls",
-		"usdt", "verify"}) {
-		dashed := strings.ReplaceAll(name, "_", "-")
-		out := testkit.Run(t, testkit.PPScript(t), "help", dashed).Want(t, 0).Stdout
-		for line := range strings.Lines(out) {
-			if utf8.RuneCountInString(line) > 81 {
-				t.Errorf("help %s: got a line of more than 80 columns: %s", dashed, line)
-			}
-		}
-		if _, ok := stdlib.Find(name); !ok {
-			continue
-		}
-		first, _, ok := strings.Cut(out, "\nUsage\n")
-		_, options, found := strings.Cut(first, "\nFirst options\n")
-		options, _, _ = strings.Cut(options, "\nAbout\n")
-		n := len(regexp.MustCompile(`(?m)^ {4}(-., | {4})--[a-z]`).FindAllString(options, -1))
-		if !ok || !found || n == 0 || n > 5 {
-			t.Errorf("help %s: got %d options on the first screen, want 1 to 5:\n%s", dashed, n, head(out))
 		}
 	}
 }

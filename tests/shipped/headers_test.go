@@ -4,10 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"ppscript/scripts"
 	"ppscript/stdlib"
+	"ppscript/tests/testkit"
 )
 
 // otherwise says of headers in help texts why no recording shows them.
@@ -73,5 +77,32 @@ func TestHelpShowsTheHeaders(t *testing.T) {
 	}
 	if compared < 12 || len(unused) > 0 {
 		t.Errorf("got %d headers, want 12 at least; %v are no longer in a help text", compared, unused)
+	}
+}
+
+// Help fits a terminal of 80 columns, and its first screen has the question, an
+// example, and at most five options.
+func TestHelpFits(t *testing.T) {
+	t.Parallel()
+	for _, name := range slices.Concat(stdlib.Names(), scripts.Names(), []string{"check", "describe",
+		"doctor", "explain", "export", "fmt", "info", "mcp", "mod", "new", "record", "repl", "sign", "test", "tls",
+		"usdt", "verify"}) {
+		dashed := strings.ReplaceAll(name, "_", "-")
+		out := testkit.Run(t, testkit.PPScript(t), "help", dashed).Want(t, 0).Stdout
+		for line := range strings.Lines(out) {
+			if utf8.RuneCountInString(line) > 81 {
+				t.Errorf("help %s: got a line of more than 80 columns: %s", dashed, line)
+			}
+		}
+		if _, ok := stdlib.Find(name); !ok {
+			continue
+		}
+		first, _, ok := strings.Cut(out, "\nUsage\n")
+		_, options, found := strings.Cut(first, "\nFirst options\n")
+		options, _, _ = strings.Cut(options, "\nAbout\n")
+		n := len(regexp.MustCompile(`(?m)^ {4}(-., | {4})--[a-z]`).FindAllString(options, -1))
+		if !ok || !found || n == 0 || n > 5 {
+			t.Errorf("help %s: got %d options on the first screen, want 1 to 5", dashed, n)
+		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // limit bounds one run of a program. Tests are made to take a second or two,
@@ -28,6 +30,7 @@ type Output struct {
 	Stderr string
 	Exit   int // the exit status; 128 and the signal if one ended it
 	Took   time.Duration
+	CPU    time.Duration // user and system time, also of children that it waited for
 	// Peak is the most memory that was resident, in bytes; what was there before the program
 	// itself began, of the process that started it, counts too.
 	Peak int64
@@ -221,6 +224,7 @@ func (p *Process) Wait() Output {
 			Took:   time.Since(p.start),
 		}
 		if usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			p.out.CPU = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 			p.out.Peak = usage.Maxrss << 10
 		}
 		if time.Since(p.start) >= p.bound {
@@ -267,12 +271,14 @@ func (p *Process) await(b *buffer, word string) {
 
 func (p *Process) awaitOf(b *buffer, what string, enough func(string) bool) {
 	p.t.Helper()
+	over := false
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if enough(b.String()) {
 			return
 		}
-		if err := syscall.Kill(p.PID(), 0); err != nil || zombie(p.PID()) {
-			break
+		// The goroutine that reads the output of a process may be behind the process's end.
+		if !over && ended(p.PID()) {
+			over, deadline = true, time.Now().Add(time.Second)
 		}
 	}
 	if !enough(b.String()) {
@@ -281,8 +287,13 @@ func (p *Process) awaitOf(b *buffer, what string, enough func(string) bool) {
 	}
 }
 
-// zombie reports that a process has ended, and nobody waited for it yet.
-func zombie(pid int) bool { return state(pid) == "Z" }
+// ended reports that a process has ended, whether it was waited for or not. The state in /proc is not
+// enough: a thread that executes another program makes the process a zombie until it has its number.
+func ended(pid int) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == unix.ECHILD || err == nil && info.Signo != 0
+}
 
 // A buffer may be read while a process writes.
 type buffer struct {

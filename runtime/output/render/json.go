@@ -1,6 +1,7 @@
 package render
 
 import (
+	"io"
 	"strconv"
 	"time"
 
@@ -18,16 +19,23 @@ type jsonRenderer struct {
 	line    lineOptions
 	scratch []byte
 	page    bool // Options.Page
+	// open says that a record is begun. Cells get their names while they are written, and what
+	// goes wrong there is a note: later holds the records of such notes until the end of this one.
+	open  bool
+	later []byte
 }
 
 func (r *jsonRenderer) begin(kind string) {
+	r.open = true
 	r.buf = append(r.buf, `{"v":1,"type":`...)
 	r.buf = appendJSONString(r.buf, kind)
 	r.buf = append(r.buf, `,"data":{`...)
 }
 
 func (r *jsonRenderer) end() error {
-	r.buf = append(r.buf, "}}\n"...)
+	r.open = false
+	r.buf = append(append(r.buf, "}}\n"...), r.later...)
+	r.later = r.later[:0]
 	return r.spill()
 }
 
@@ -114,8 +122,14 @@ func (r *jsonRenderer) histogram(h *result.Table, at int) error {
 	return r.end()
 }
 
-// Note writes a record of the note's own type.
+// Note writes a record of the note's own type, behind the record that is begun.
 func (r *jsonRenderer) Note(kind string, fields ...NoteField) error {
+	if r.open {
+		one := jsonRenderer{sink: &sink{w: io.Discard}}
+		err := one.Note(kind, fields...)
+		r.later = append(r.later, one.buf...)
+		return err
+	}
 	r.begin(kind)
 	for i, f := range fields {
 		if i > 0 {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,6 +108,38 @@ func TestNotesAreKeptApart(t *testing.T) {
 			t.Errorf("%s: got notes %q and output %q, want notes %q only", format, notes.String(),
 				out.String(), want)
 		}
+	}
+}
+
+// A cell gets its name while it is written. A note about that is a record of its own, behind the table's.
+func TestNotesOfCellsAreWhole(t *testing.T) {
+	var out bytes.Buffer
+	r := newRenderer(t, &out, Options{Format: "json"})
+	about := func(name string) {
+		r.Note("message", NoteField{"text", event.StrOf("no name for " + name)})
+	}
+	column := result.Column{Name: "stack", Wording: result.Wording{Text: func(v event.Value) string {
+		about(v.String())
+		return "?"
+	}}}
+	r.Show(&result.Table{Meta: result.Meta{Name: "t"}, Columns: []result.Column{column},
+		Rows: [][]event.Value{{event.IntOf(1)}, {event.IntOf(2)}}})
+	about("nothing")
+	r.Flush()
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		var record struct {
+			Type string
+			Data struct{ Text string }
+		}
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		got = append(got, record.Type+" "+record.Data.Text)
+	}
+	want := []string{"table ", "message no name for 1", "message no name for 2", "message no name for nothing"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
