@@ -183,11 +183,15 @@ type Slot struct {
 	Unsure bool
 }
 
+// CostFactor is the factor by which a hit may cost more, or less, than was measured: the measured cost
+// is a mean over other moments and another thread, with other caches and another sibling CPU.
+const CostFactor = 1.5
+
 // Slowed is the half range of the estimate for unobserved time, relative to its middle. Work
 // that never waits runs faster when it is not observed; work that comes at its own pace does
 // not.
 func (s *Slot) Slowed() float64 {
-	traced := min(max(s.Traced, 0), 0.9)
+	traced := min(max(CostFactor*s.Traced, 0), 0.9)
 	return traced / (1 - traced) / 2
 }
 

@@ -124,7 +124,7 @@ func TestNotesOfCellsAreWhole(t *testing.T) {
 	}}}
 	r.Show(&result.Table{Meta: result.Meta{Name: "t"}, Columns: []result.Column{column},
 		Rows: [][]event.Value{{event.IntOf(1)}, {event.IntOf(2)}}})
-	about("nothing")
+	about("x")
 	r.Flush()
 	var got []string
 	for line := range strings.Lines(out.String()) {
@@ -137,7 +137,7 @@ func TestNotesOfCellsAreWhole(t *testing.T) {
 		}
 		got = append(got, record.Type+" "+record.Data.Text)
 	}
-	want := []string{"table ", "message no name for 1", "message no name for 2", "message no name for nothing"}
+	want := []string{"table ", "message no name for 1", "message no name for 2", "message no name for x"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -70,6 +70,7 @@ type trial struct {
 	truth           float64
 	traced, elapsed float64
 	rang            bool
+	told            float64 // what a hit is believed to cost, relative to its real cost
 }
 
 func (x *trial) add(n float64, s *agg.Slot, spread float64) {
@@ -131,9 +132,9 @@ func (x *trial) run(phases []caller) {
 			spread += kept * w * (w - 1)
 			spent.Open += step
 			spent.Hits += uint64(n)
-			spent.Traced += time.Duration(n * cost)
-			spent.Floor += time.Duration(n * float64(x.hook))
-			slotTraced += n * cost
+			spent.Traced += time.Duration(n * cost * x.told)
+			spent.Floor += time.Duration(n * float64(x.hook) * x.told)
+			slotTraced += n * cost * x.told
 			if p.remaining >= 1 && n > 0 {
 				slotRan += float64(step)
 			}
@@ -275,7 +276,7 @@ func TestEstimatesOfJumps(t *testing.T) {
 				x := &trial{random: r, machine: machine{hook: time.Duration(30 + r.IntN(60)),
 					work: time.Duration(50 + r.IntN(200)), tick: 60 * time.Microsecond,
 					turn: 300 * time.Microsecond, alarm: seed%2 == 0}, crowd: crowd{others: o.others},
-					ctl:   New(0.02, 2, r.Float64),
+					ctl: New(0.02, 2, r.Float64), told: math.Pow(agg.CostFactor, 2*r.Float64()-1),
 					group: agg.New(agg.Spec{Args: []agg.Arg{{}}, Aggs: []agg.Agg{{Op: agg.Count}}})}
 				x.run(o.phases(r))
 				got, margin, sampled := x.estimate()
