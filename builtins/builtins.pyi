@@ -120,7 +120,7 @@ class Stream:
         """Counts the events, or those of each group."""
     def hist(self, value: Union[str, Callable], *, low: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, high: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, step: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Table:
         """Counts a number into power-of-two or equal buckets."""
-    def log(self, *, newest: Optional[bool] = False, registers: Optional[bool] = None, result: Optional[Union[str, Callable]] = None, fields: Optional[dict] = None, heading: Optional[Union[str, Callable]] = None, text: Optional[Union[str, Callable]] = None) -> Any:
+    def log(self, *, newest: Optional[bool] = False, registers: Optional[bool] = None, result: Optional[Union[str, Callable]] = None, fields: Optional[dict] = None, heading: Optional[Union[str, Callable]] = None, text: Optional[Union[str, Callable]] = None, line: Optional[Iterable] = None, nanos: Optional[bool] = False) -> Any:
         """Shows every event as a line, in time order."""
     def rows(self, *column: Union[str, Callable], **name: Union[str, Callable]) -> Table:
         """Shows every event as a row below one header, at once."""
@@ -250,9 +250,9 @@ class _Opt:
         """An option whose value is a whole number."""
     def float(self, default: Optional[Union[Iterable, float]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False) -> Any:
         """An option whose value is a number."""
-    def flag(self, default: Optional[bool] = False, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "") -> Any:
+    def flag(self, default: Optional[Union[Iterable, bool]] = False, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False) -> Any:
         """An option without a value: given or not."""
-    def duration(self, default: Optional[Union[Iterable, Union[Duration, str]]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, along: Optional[str] = None, bare: Any = None, min: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, max: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
+    def duration(self, default: Optional[Union[Iterable, Union[Duration, str]]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, along: Optional[str] = None, gives: Optional[str] = None, bare: Any = None, min: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, max: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
         """An option whose value is a length of time."""
     def size(self, default: Optional[Union[Iterable, Union[Size, str]]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, min: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, max: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
         """An option whose value is a number of bytes."""
@@ -347,7 +347,7 @@ def threads() -> Stream:
     """The threads that exist when the run begins. A thread that sleeps all the time has no other event."""
 def split_locks() -> Any:
     """Makes split locks during the run, to try a profiler."""
-def counters(events: Iterable, *, period: Optional[Union[Duration, str]] = None, instances: Optional[bool] = False, hits: Optional[bool] = False, missing: Optional[bool] = False) -> Stream:
+def counters(events: Iterable, *, period: Optional[Union[Duration, str]] = None, instances: Optional[bool] = False, hits: Optional[bool] = False, missing: Optional[bool] = False, runs: Optional[int] = 1) -> Stream:
     """Counts events in the kernel and reads the counters periodically: next to no cost per event."""
 def kprobe(func: str, *, args: Optional[str] = "", filter: Optional[str] = "", limit: Optional[int] = 100, alias: Optional[str] = None, cpus: Optional[str] = None, optional: Optional[bool] = False) -> Stream:
     """Calls of a kernel function, or passes of an instruction in it."""

@@ -36,13 +36,17 @@ func Called(name string) (answer, page string, ok bool) {
 	return "", "", false
 }
 
-// names reports that a cell has a name as code, alone, or in front of options.
+// names reports that a cell has a name as code, alone, in front of options, or behind perf.
 func names(cell, name string) bool {
 	for i, part := range strings.Split(cell, "`") {
 		if i%2 == 0 {
 			continue
 		}
-		if word, _, _ := strings.Cut(part, " "); ToolName(word) == name {
+		words := strings.Fields(part)
+		if len(words) > 1 && words[0] == "perf" {
+			words = words[1:] // perf sched latency is a part of sched
+		}
+		if len(words) > 0 && ToolName(words[0]) == name {
 			return true
 		}
 	}

@@ -34,10 +34,11 @@ var kinds = []kind{
 		deflt: b.Float, result: "a float", extra: []string{"repeated"},
 		example: b.Example{Code: `opt.float(0.99, help = "quantile")`, Output: "<option: float>"}},
 	{name: "flag", typ: option.Flag, summary: "An option without a value: given or not.",
-		result:  "True if given",
+		result: "True if given", extra: []string{"repeated"},
 		example: b.Example{Code: `opt.flag(help = "one row per instance")`, Output: "<option: flag>"}},
 	{name: "duration", typ: option.Duration, summary: "An option whose value is a length of time.",
-		deflt: b.Duration, result: "a duration", extra: []string{"bare", "min", "max", "repeated", "along"},
+		deflt: b.Duration, result: "a duration",
+		extra: []string{"bare", "min", "max", "repeated", "along", "gives"},
 		example: b.Example{
 			Code:   `opt.duration(None, bare = ns, help = "only longer ones")`,
 			Output: "<option: duration>",
@@ -163,6 +164,10 @@ func (k kind) builtin() *b.Builtin {
 		x.Params = append(x.Params, b.Param{Name: "along", Type: b.String, Named: true,
 			Doc: "the option with which the default counts; without it, it is None"})
 	}
+	if has("gives") {
+		x.Params = append(x.Params, b.Param{Name: "gives", Type: b.String, Named: true,
+			Doc: "another option that gets the same value if this one is given"})
+	}
 	if has("words") {
 		x.Params = append(x.Params, b.Param{Name: "words", Type: b.ListOf(b.String), Named: true,
 			Doc: "the usual texts, which completion offers; others are values as well"})
@@ -201,7 +206,9 @@ func (k kind) make(c *b.Call) (starlark.Value, error) {
 	for _, name := range k.extra {
 		switch name {
 		case "repeated":
-			o.decl.List = c.Bool("repeated")
+			if o.decl.List = c.Bool("repeated"); o.decl.List && k.typ == option.Flag {
+				o.decl.Default = starlark.None // as many as are given
+			}
 		case "times":
 			o.decl.Times = c.Bool("times")
 		case "alone":
@@ -210,6 +217,8 @@ func (k kind) make(c *b.Call) (starlark.Value, error) {
 			o.decl.Recorded = c.String("recorded")
 		case "along":
 			o.decl.Along = c.String("along")
+		case "gives":
+			o.decl.Gives = c.String("gives")
 		case "words":
 			if c.Has("words") {
 				o.decl.Words = c.Strings("words")

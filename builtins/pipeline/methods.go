@@ -9,6 +9,7 @@ import (
 	"ppscript/builtins/results"
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/result"
 	"ppscript/runtime/result/view"
 	"ppscript/runtime/script/frontend"
 
@@ -310,6 +311,8 @@ func logLines() *b.Builtin {
 			{Name: "fields", Type: b.Dict, Named: true, Doc: "what to show in place of the event's fields: {name: expression}"},
 			{Name: "heading", Type: b.Expression, Named: true, Doc: "with fields: text in place of them, above the two events that began and ended a fold's state (begin = ...)"},
 			{Name: "text", Type: b.Expression, Named: true, Doc: "with fields: text in place of them, behind the event's name; its further lines are below it, before the stack"},
+			{Name: "line", Type: b.ListOf(b.String), Named: true, Doc: "fields of each line, in perf script's form: comm, tid, time, event, ip, sym, ...; sw:ip for one type of event, +addr and -cpu change the default; [] is the default"},
+			{Name: "nanos", Type: b.Bool, Default: starlark.False, Named: true, Doc: "with line: times to the nanosecond"},
 		},
 		Returns: "log",
 		Result:  "date, comm, tid, flags, cpu, time, event and its fields as the kernel prints them; of a pair both events; below it the stack, if the events were asked for it",
@@ -345,8 +348,13 @@ func logLines() *b.Builtin {
 				return nil, c.Error("heading", errors.New("JSON and CSV need fields"),
 					`write .log(fields = {"task": "task"}, heading = lambda e: "task %d" % e.task)`)
 			}
+			layout, err := lineOf(c)
+			if err != nil {
+				return nil, err
+			}
 			return &results.Log{Report: &plan.Log{
 				In:          in(c),
+				Line:        layout,
 				Heading:     heading,
 				Text:        text,
 				Pairs:       c.Receiver.(*Stream).Pairs,
@@ -358,6 +366,22 @@ func logLines() *b.Builtin {
 			}}, nil
 		},
 	}
+}
+
+// lineOf reads the argument line of log; nil if it is not given.
+func lineOf(c *b.Call) (*result.LineLayout, error) {
+	if !c.Has("line") {
+		return nil, nil
+	}
+	if c.Has("fields") {
+		return nil, c.Error("line", errors.New("goes without fields"), "leave one of them out")
+	}
+	l, err := result.ParseLine(c.Strings("line"))
+	if err != nil {
+		return nil, err
+	}
+	l.Nanos = c.Bool("nanos")
+	return l, nil
 }
 
 func rows() *b.Builtin {

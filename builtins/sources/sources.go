@@ -234,6 +234,9 @@ func mayLack(c *b.Call, s *plan.Source) error {
 	return nil
 }
 
+// maxRuns bounds how often a command is run.
+const maxRuns = 100_000
+
 func counters() *b.Builtin {
 	return &b.Builtin{
 		Name:    "counters",
@@ -245,10 +248,11 @@ func counters() *b.Builtin {
 			{Name: "instances", Type: b.Bool, Default: starlark.False, Named: true, Doc: "one event for each CPU or thread instead of their sum"},
 			{Name: "hits", Type: b.Bool, Default: starlark.False, Named: true, Doc: "count the hits of tracepoints such as sched_stat_runtime, for which the kernel counts nanoseconds: each hit is an event, of value 1"},
 			{Name: "missing", Type: b.Bool, Default: starlark.False, Named: true, Doc: "no notes about optional sources that there are not: the script shows them"},
+			{Name: "runs", Type: b.Int, Default: starlark.MakeInt(1), Named: true, Doc: "how often the observed command runs, one run after the other"},
 		},
 		Returns: "stream",
-		Result:  "at each read one event per counter: event, value (difference), cpu, tid, enabled, running, order (position in events)",
-		Errors:  "a stream that is not a source; recordings have no counters",
+		Result:  "at each read one event per counter: event, value (difference), cpu, tid, enabled, running, order (position in events), run (which run of the command, from 1)",
+		Errors:  "a stream that is not a source; recordings have no counters; runs without a command, or with -i",
 		Source:  "perf_event_open without sampling; any kernel; CAP_PERFMON. One program counts 8 or more events of system calls (syscalls:sys_enter_*), with CAP_BPF, unless threads are counted separately",
 		Cost:    "about 40 ns per counted event for the traced program; one system call, a microsecond, for each counter and read, so counters do not begin and end at the same moment; closing a tracepoint takes the kernel up to 40 ms",
 		Examples: []b.Example{
@@ -256,7 +260,10 @@ func counters() *b.Builtin {
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			n := &plan.Counters{PeriodNS: c.Duration("period"), PerInstance: c.Bool("instances"),
-				Hits: c.Bool("hits"), Missing: c.Bool("missing")}
+				Hits: c.Bool("hits"), Missing: c.Bool("missing"), Runs: int(c.Int("runs"))}
+			if n.Runs < 1 || n.Runs > maxRuns {
+				return nil, c.Errorf("runs", "got %d, want 1 to %d", n.Runs, maxRuns)
+			}
 			for i, v := range c.List("events") {
 				src, ok := v.(*pipeline.Stream).S.(*plan.Source)
 				if !ok {

@@ -223,6 +223,19 @@ func ownFlag(o *option.Option, common []*flag) *flag {
 	return f
 }
 
+// give has the options that others give: -I of perf stat gives --interval.
+func (fs *flags) give(set *option.Set) {
+	if set == nil {
+		return
+	}
+	for i := range set.Options {
+		o := &set.Options[i]
+		if from, to := fs.find(o.Flag()), fs.find(o.Gives); from != nil && to != nil {
+			to.texts, to.bare = append(to.texts, from.texts...), from.bare
+		}
+	}
+}
+
 // common reports that every script has the option; one may declare it once more.
 func (f *flag) common() bool { return f.group != "" }
 

@@ -151,6 +151,7 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 			return err
 		}
 	}
+	inv.flags.give(set)
 	given := map[string][]string{}
 	inv.typed, inv.arguments = words, words
 	for _, f := range inv.flags.list {

@@ -82,6 +82,10 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 			set.Sources = append(set.Sources, s)
 		}
 	}
+	if c.Runs > 1 && len(hits) > 0 {
+		return nil, diag.Errorf(diag.Usage, "counters", "hits", "they are counted in one run of a command").
+			WithHint("leave out runs, or hits = True")
+	}
 	if len(set.Schemas) == 0 && len(hits) > 0 {
 		return hits, nil
 	}
@@ -89,7 +93,9 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 		return nil, diag.Errorf(diag.Attach, "counters", "", "none of the events exists here").
 			WithHint("list the events: ppscript list")
 	}
-	set.Calls = set.countedCalls(b)
+	if c.Runs <= 1 {
+		set.Calls = set.countedCalls(b)
+	}
 	set.stream = b.madeStream(reading.CounterSchema())
 	b.plan.add(set)
 	reads := branch{root: set, stream: set.stream.Index, scope: b.scope(nil, set.stream.Schema)}

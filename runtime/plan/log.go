@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/result"
 	"ppscript/runtime/result/view"
+	"ppscript/runtime/stack"
 )
 
 // Log shows every event as a line.
@@ -36,6 +37,8 @@ type Log struct {
 	Result *Fn
 	// View shows the fields as the columns of rows, under one header; nil shows lines.
 	View *view.View
+	// Line says which fields lines of text have, as perf script prints them; nil is the usual line.
+	Line *result.LineLayout
 }
 
 // Input implements Report.
@@ -135,6 +138,9 @@ func (l *Log) build(b *builder) error {
 			op.columns, op.cells = append(op.columns, c), append(op.cells, b.prints.Of(v))
 		}
 	}
+	if l.Line != nil {
+		l.placed(b, brs)
+	}
 	b.plan.add(op)
 	b.feed(feed{op: op, name: op.Name, prints: true}, brs)
 	return nil
@@ -155,8 +161,31 @@ func (l *LogOp) instantiate(in *Instance) Running {
 
 func (l *LogRun) sink(int) flow.Sink { return l }
 
+// placed has the events whose lines name a function taken with it: with the stack that the user or the
+// recording has, or with the innermost function.
+func (l *Log) placed(b *builder, brs []branch) {
+	for _, br := range brs {
+		l.Line.Align(b.plan.streams[br.stream])
+		e := b.events[br.stream]
+		if br.root != nil || e == nil {
+			continue
+		}
+		names := l.Line.OfSchema(e.Stream.Schema)&(result.LineSymbol|result.LineDSO|result.LineIP) != 0
+		switch {
+		case b.env.Replay:
+			e.Stack = &stack.Choice{Kernel: true, User: true, Unwind: "auto", Show: true, Innermost: names,
+				IfAny: true}
+		case names && e.Stack == nil:
+			e.Stack = &stack.Choice{Kernel: true, User: true, Unwind: "fp", Show: true, Max: 1}
+		}
+	}
+}
+
 func (l *LogOp) needs(b *builder, n *need) {
 	n.lines(b)
+	if l.Spec.Line != nil {
+		n.line(l.Spec.Line.All())
+	}
 	n.Order("a log shows events in time order")
 	b.plan.Overwrite = b.plan.Overwrite || l.Spec.Newest
 }

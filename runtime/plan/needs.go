@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/result"
 )
 
 // This file asks operators and functions what the sources must deliver.
@@ -70,6 +71,22 @@ func (n *need) lines(b *builder) {
 			if n.Field(&fields[i]); fields[i].Member == event.MemberIP && fields[i].Place == event.InMember {
 				b.plan.Mappings = true
 			}
+		}
+	}
+}
+
+// line adds the sample members of perf's lines.
+func (n *need) line(fields result.LineFields) {
+	for _, x := range []struct {
+		field  result.LineFields
+		member event.Member
+	}{
+		{result.LinePeriod, event.MemberPeriod}, {result.LineAddr, event.MemberAddr},
+		{result.LineWeight, event.MemberWeight}, {result.LineIP, event.MemberIP},
+		{result.LinePhysAddr, event.MemberPhysAddr},
+	} {
+		if fields&x.field != 0 {
+			n.Add(x.member)
 		}
 	}
 }

@@ -65,6 +65,9 @@ type Counters struct {
 	// Missing says that the script itself shows which optional events do not exist here, so that no
 	// note is needed.
 	Missing bool
+	// Runs is how often the observed command runs, one run after the other; 0 means once. Counters are
+	// read at the end of each run, and their events have the number of the run.
+	Runs int
 }
 
 func (*Source) Inputs() []Stream   { return nil }

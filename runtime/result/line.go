@@ -32,6 +32,10 @@ type Line struct {
 	// cells are Cells. All lines of a log have the same Rows.
 	Rows  *Rows
 	Cells []event.Value
+	// Layout, if it is not nil, says which fields the line has in text, as perf script prints them.
+	// Chained says that the sample has a call stack of its own, which then stands below the line.
+	Layout  *LineLayout
+	Chained bool
 }
 
 // Rows are what the rows of a log have in common, which come one by one.

@@ -24,12 +24,16 @@ type counters struct {
 	list    []*counterRun
 	holds   bool           // a held command waits until all counters of CPUs have begun
 	counted *counterWindow // nil unless there are events beside them
+	runs    commandRuns
 }
 
 func (c *counters) any() bool { return len(c.list) > 0 }
 
 func (c *counters) open(ctx context.Context, r *run) (err error) {
 	sets := plan.Runs[*plan.CounterSet](r.instance)
+	if err := c.runs.plan(sets, r); err != nil {
+		return err
+	}
 	// Counters of CPUs count before the command runs, so the command waits until all have been read
 	// once.
 	if t := r.cfg.Target; len(sets) > 0 && t.Workload != nil && t.System {
@@ -44,6 +48,7 @@ func (c *counters) open(ctx context.Context, r *run) (err error) {
 		if err != nil {
 			return err
 		}
+		n.run = c.runs.now
 		c.list = append(c.list, n)
 	}
 	return nil
@@ -185,6 +190,7 @@ type counterRun struct {
 	numbers  []int          // of its events among those of set
 	period   time.Duration
 	byThread bool // by thread, not by CPU
+	run      int  // which run of the command it is, from 1
 	next     time.Time
 	ended    bool // counting has ended
 	before   []perf.Count
@@ -364,6 +370,7 @@ func (c *counterRun) read() error {
 		slots[reading.CounterEnabled] = event.DurationOf(int64(n.Enabled - b.Enabled))
 		slots[reading.CounterRunning] = event.DurationOf(int64(n.Running - b.Running))
 		slots[reading.CounterOrder] = event.IntOf(int64(n.Event))
+		slots[reading.CounterRun] = event.IntOf(int64(c.run))
 		if last := len(c.derived) - 1; last >= 0 && c.sums(last, n) {
 			for _, s := range []int{reading.CounterValue, reading.CounterEnabled, reading.CounterRunning} {
 				old := &c.derived[last].Slots[s]

@@ -50,7 +50,9 @@ func (w *runStacks) sayNone(r *run) {
 // hasOwnStacks reports that events of the kernel or the recording should have
 // stacks. For pulled events the user was told at the start.
 func hasOwnStacks(p *plan.Plan) bool {
-	return slices.ContainsFunc(localEvents(p), func(e *plan.Event) bool { return e.Stack != nil })
+	return slices.ContainsFunc(localEvents(p), func(e *plan.Event) bool {
+		return e.Stack != nil && !e.Stack.IfAny
+	})
 }
 
 // forget frees unused stacks if there are many.

@@ -34,7 +34,7 @@ func (d logLines) Begin(_ context.Context, op plan.Running) error {
 // emitter returns the function that shows an event of a log: as a row, or as a
 // line if rows is nil. A pair is shown as its two events.
 func (o *results) emitter(l *plan.LogRun, rows *view.Rows) func(e *event.Event) {
-	line := result.Line{Result: l.Name, Stacks: o.stacks.shows()}
+	line := result.Line{Result: l.Name, Stacks: o.stacks.shows(), Layout: l.Spec.Line}
 	hidden := func(e *event.Event) bool {
 		return l.Spec.NoRegisters || !l.Spec.Registers && e.Stream != nil &&
 			e.Stream.Schema.System == "software"
@@ -48,6 +48,7 @@ func (o *results) emitter(l *plan.LogRun, rows *view.Rows) func(e *event.Event) 
 			line.Block = line.Block[:0]
 		}
 		line.Text = l.Text()
+		line.Chained = line.Layout != nil && chained(e)
 		if rows != nil {
 			line.Rows, line.Cells = &rows.Rows, rows.Cells(e.Derived.Slots)
 		}
@@ -67,6 +68,15 @@ func (o *results) emitter(l *plan.LogRun, rows *view.Rows) func(e *event.Event) 
 			show(e.Derived.End)
 		}
 	}
+}
+
+// chained reports that an event has a call stack of its own.
+func chained(e *event.Event) bool {
+	if e.Stream == nil {
+		return false
+	}
+	m, ok := e.Stream.Members.(interface{ Chained(e *event.Event) bool })
+	return ok && m.Chained(e)
 }
 
 // headed returns the function that shows an event of a log with a heading,

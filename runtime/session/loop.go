@@ -97,6 +97,12 @@ func (r *run) loop(ctx context.Context) error {
 			}
 		}
 		r.dumps(now)
+		if ended && ctx.Err() == nil && r.in.counters.runs.left() {
+			if err := r.runAgain(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := r.send(ended); err != nil {
 			return err
 		}

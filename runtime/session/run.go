@@ -146,8 +146,10 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err = r.in.slots.Open(r.cfg.Options.Cost.Budget, r); err != nil {
 		return err
 	}
-	if err = confine(r); err != nil {
-		return err
+	if !r.in.counters.runs.left() { // the last run of a command confines
+		if err = confine(r); err != nil {
+			return err
+		}
 	}
 	err = r.loop(ctx)
 	if failed := r.settled(); err == nil {

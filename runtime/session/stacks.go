@@ -100,7 +100,7 @@ func (w *runStacks) read(r *run) {
 		if e.Stack == nil || own.Members == nil {
 			continue
 		}
-		s := stack.Spec{Kernel: e.Stack.Kernel, User: e.Stack.User, Max: limit}
+		s := stack.Spec{Kernel: e.Stack.Kernel, User: e.Stack.User, Max: limit, Innermost: e.Stack.Innermost}
 		if e.Stack.Max > 0 {
 			s.Max = min(limit, e.Stack.Max)
 		}

@@ -20,6 +20,10 @@ type Choice struct {
 	Copies bool
 	// Show says that logs show the stacks.
 	Show bool
+	// Innermost has samples of a recording that have no stack stand for the function that ran.
+	Innermost bool
+	// IfAny says that stacks are shown where a recording has them, and nobody misses others.
+	IfAny bool
 }
 
 func (s *Choice) String() string {

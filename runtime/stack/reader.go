@@ -12,6 +12,8 @@ type Spec struct {
 	// Max is the largest number of addresses in a chain: a chain with as many
 	// counts as cut. 0 means unknown.
 	Max int
+	// Innermost has a sample without a chain stand for the function that ran, as with a Max of 1.
+	Innermost bool
 	// Unwinder finds the user part from registers and a copy of the stack; with
 	// nil, the frames found by frame pointers are kept.
 	Unwinder Unwinder
@@ -75,7 +77,7 @@ func (r *Reader) Member(e *event.Event, f event.Member) (uint64, bool) {
 func (r *Reader) id(e *event.Event) ID {
 	chain := r.Members.Callchain(e)
 	var fl flags
-	if len(chain) == 0 && r.spec.Max == 1 {
+	if len(chain) == 0 && (r.spec.Max == 1 || r.spec.Innermost) {
 		chain = r.innermost(e)
 	}
 	if r.spec.Max > 0 && len(chain) >= r.spec.Max && addresses(chain) >= r.spec.Max {
@@ -98,6 +100,9 @@ func (r *Reader) id(e *event.Event) ID {
 	}
 	return r.table.intern(e.PID, e.Time, chain, fl)
 }
+
+// Chained reports that the sample itself has a chain.
+func (r *Reader) Chained(e *event.Event) bool { return len(r.Members.Callchain(e)) > 0 }
 
 // innermost makes a chain of a sample that has none, for callers that need only the innermost
 // function, where code was interrupted. A recording without call stacks has only that.

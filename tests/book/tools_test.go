@@ -54,6 +54,14 @@ func TestToolsOfOthersAreFound(t *testing.T) {
 	if answer != "ppscript biosnoop --table -i 1s: by program and kind" || page != "from-bcc" {
 		t.Errorf("biotop-bpfcc: got %q of %s", answer, page)
 	}
+	for name, want := range map[string]string{
+		"bench": "ppscript stat -r 5 -- perf bench sched pipe", "sched": "ppscript sched-latency",
+		"c2c": "ppscript c2c", "kmem": "ppscript kmallocs", "evlist": "ppscript info perf.data",
+	} {
+		if answer, page, _ := docs.Called(name); !strings.HasPrefix(answer, want) || page != "from-perf" {
+			t.Errorf("%s: got %q of %s, want %s", name, answer, page, want)
+		}
+	}
 	if _, _, ok := docs.Called("no-such-tool"); ok {
 		t.Error("no-such-tool: got an answer")
 	}

@@ -216,7 +216,8 @@ var required = map[string][]string{
 		"--events=raw_syscalls:sys_enter//key=id/",
 		"--events=raw_syscalls:sys_enter//key=id/comm=_comm/",
 	},
-	"trace": {"--events=raw_syscalls:sys_enter"},
+	"trace":  {"--events=raw_syscalls:sys_enter"},
+	"script": {"--events=raw_syscalls:sys_enter"},
 
 	"scripts/cpu/funclatency.star":  {"libc malloc"},
 	"scripts/cpu/offcpu.star":       {"", "--stacks"},

@@ -82,6 +82,14 @@ var matrix = map[string]row{
 		record: getppid,
 		source: "-e sched:sched_switch",
 	},
+	"script": {
+		args:   []string{"-e", getppid},
+		count:  lines(enter),
+		each:   calls,
+		text:   `(?m)^ +\S.* +\d+ \[\d+\] +\d+\.\d{6}: raw_syscalls:sys_enter: NR`,
+		record: getppid,
+		source: "-e sched:sched_switch",
+	},
 	"stat": {
 		args:       []string{"-e", getppid},
 		count:      rows("total", ""),

@@ -204,6 +204,10 @@ var runs = map[string][]run{
 		{"delta", "trace.data", []string{"-e", "sched:*", "--time", "delta"}},
 		{"profilers", "load.data", []string{"-e", "signal:signal_generate,task-state/--filter load* -S/,syscalls/--than 200us/alias=slow/"}},
 	},
+	"script": {
+		{"", "cpus.data", []string{"-e", "sched:*"}},
+		{"fields", "load.data", []string{"-e", "signal:signal_generate,page-faults", "-F", "comm,pid,tid,time,event", "-F", "+addr", "--ns"}},
+	},
 	"why": {
 		{"", "load.data", []string{"rundelay", "--than", "500us"}},
 		{"syscall", "load.data", []string{"--syscall", "clock_nanosleep,wait4", "--than", "1ms"}},

@@ -165,6 +165,9 @@ func (r *textRenderer) event(l *result.Line) error {
 	if l.Rows != nil {
 		return r.row(l)
 	}
+	if l.Layout != nil {
+		return r.fieldLine(l)
+	}
 	if l.Heading != "" {
 		r.buf = append(appendHeading(r.buf, l, &r.line), '\n')
 		for i := range l.Parts {

@@ -46,6 +46,9 @@ type Option struct {
 	Default starlark.Value
 	Number
 	Metavar string // what --help shows for the value
+	// Gives is the name of another option of the command line that has the same value if this one is
+	// given; "" if there is none.
+	Gives string
 	Text
 	Help string
 }

@@ -18,6 +18,7 @@ const (
 	CounterEnabled
 	CounterRunning
 	CounterOrder
+	CounterRun
 	CounterSlots
 )
 
@@ -32,6 +33,7 @@ func CounterSchema() *event.Schema {
 		slot(CounterEnabled, "enabled", "u64", event.Int, event.Nanos, true),
 		slot(CounterRunning, "running", "u64", event.Int, event.Nanos, true),
 		slot(CounterOrder, "order", "int", event.Int, event.NoUnit, true),
+		slot(CounterRun, "run", "int", event.Int, event.NoUnit, true),
 	}}
 }
 
