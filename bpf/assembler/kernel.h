@@ -33,10 +33,11 @@ static u64 (*const pid_tgid)(void) = (void *)14;
 static u64 (*const current_task)(void) = (void *)35;
 static long (*const read_user)(void *to, u64 size, u64 from) = (void *)112;
 static long (*const read_kernel)(void *to, u64 size, u64 from) = (void *)113;
+static long (*const read_kernel_text)(void *to, u64 size, const void *from) = (void *)115;
 static long (*const ringbuf_output)(const void *ringbuf, void *data, u64 size, u64 flags) = (void *)130;
 static void *(*const current_task_btf)(void) = (void *)158;
 static void *(*const task_registers)(void *task) = (void *)175;
 
-enum { UPDATE_ANY = 0 }; // flags of map_update
+enum { UPDATE_ANY = 0, UPDATE_NOEXIST = 1 }; // flags of map_update
 
 #endif

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	_ "embed"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
@@ -15,12 +17,19 @@ import (
 // places, in keys and in states. Only texts whose length is in the record
 // (__data_loc) can be so long.
 //
-// The text is copied into scratch memory and hashed to 128 bits; a map holds it under its
-// hash. Package sent describes the bytes that the place has then. A text whose hash another
-// text has is not stored: the event fails, and is counted.
+// A routine (longtext.c) copies the text into scratch memory and hashes it to 128 bits; a map
+// holds it under its hash. Package sent describes the bytes that the place has then. A text whose
+// hash another text has is not stored: the event fails, and is counted.
 //
 // Short texts, nearly all, are copied to their place directly. A long text costs about 1 ns a
 // byte.
+
+//go:embed longtext.o
+var longtextObject []byte
+
+// routines holds the compiled routine of longtext.c; a test compiles it again
+// and compares.
+var routines = assembler.NewObject(longtextObject)
 
 // longMemory is the size of the memory to which a text is copied, with its NUL, and zeros to the
 // end of the word behind it. Its length follows: a number that is read from memory is unknown to
@@ -74,115 +83,15 @@ func (k *LongTexts) keep(at int16, fail assembler.Label) {
 	c := k.Code
 	k.keeps, k.fail = true, fail
 	mark := c.Stack
-	from, scratch, hash := c.Alloc(8), c.Alloc(8), c.Alloc(sent.LongKey)
-	memory := c.AllocScratch(longMemory)
-	long, there, end := c.Label(), c.Label(), c.Label()
+	from, memory := c.Alloc(8), c.AllocScratch(longMemory)
 	c.Store(from, asm.R3)
 	c.ScratchAddr(memory, k.fail)
-	c.Store(scratch, asm.R0)
-	c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.Mov.Imm(asm.R2, sent.LongMost+1))
-	c.Load(asm.R3, from)
-	c.Call(asm.FnProbeReadKernelStr)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
+	c.Load(asm.R2, from)
+	c.Addr(asm.R3, at)
+	c.Routine(routines, "keep_text")
 	c.IfImm(asm.JSLE, asm.R0, 0, k.fail)
-	c.IfImm(asm.JGT, asm.R0, sent.LongMost, k.fail)
-	c.IfImm(asm.JGT, asm.R0, sent.LongRoom, long)
-
-	// The record gave a greater length than the text has.
-	c.Zero(at, sent.LongRoom)
-	c.Addr(asm.R1, at)
-	c.Emit(asm.Mov.Imm(asm.R2, sent.LongRoom))
-	c.Load(asm.R3, from)
-	c.Call(asm.FnProbeReadKernelStr)
-	c.GoTo(end)
-
-	c.Place(long)
-	c.Load(asm.R1, scratch)
-	c.Emit(asm.StoreMem(asm.R1, longLengthAt, asm.R0, asm.DWord), asm.Add.Reg(asm.R1, asm.R0),
-		assembler.StoreImm(asm.R1, 0, 0))
-	k.hash(scratch, hash)
-	k.store(scratch, hash, there)
-	c.Place(there)
-	c.Load(asm.R1, scratch)
-	for i := int16(0); i < sent.LongFront; i += 8 {
-		c.Emit(asm.LoadMem(asm.R0, asm.R1, i, asm.DWord))
-		c.Store(at+i, asm.R0)
-	}
-	for i := int16(0); i < sent.LongKey; i += 8 {
-		c.Load(asm.R0, hash+i)
-		c.Store(at+sent.LongHash+i, asm.R0)
-	}
-	c.Load(asm.R1, scratch)
-	c.Emit(asm.LoadMem(asm.R0, asm.R1, longLengthAt, asm.DWord), asm.Mov.Reg(asm.R1, asm.R0),
-		asm.Sub.Imm(asm.R1, 1))
-	c.Constant(asm.R2, 1<<56)
-	c.Emit(asm.Or.Reg(asm.R1, asm.R2))
-	c.Store(at+sent.LongLength, asm.R1)
-	c.Place(end)
 	c.Stack = mark
-}
-
-// words loops over the words of a text. For each word the code of each runs, with the
-// word in R5, the index of its first byte in R2 and its address in R1. It overwrites R0.
-func (k *LongTexts) words(scratch int16, each func()) {
-	c := k.Code
-	done := c.Label()
-	c.Load(asm.R1, scratch)
-	c.Emit(asm.Mov.Imm(asm.R2, 0))
-	next := c.Loop()
-	c.IfImm(asm.JGE, asm.R2, sent.LongMost, done)
-	c.Load(asm.R5, scratch)
-	c.Emit(asm.LoadMem(asm.R0, asm.R5, longLengthAt, asm.DWord))
-	c.IfReg(asm.JGE, asm.R2, asm.R0, done)
-	c.Emit(asm.LoadMem(asm.R5, asm.R1, 0, asm.DWord))
-	each()
-	c.Emit(asm.Add.Imm(asm.R1, 8), asm.Add.Imm(asm.R2, 8))
-	c.Again(next)
-	c.Place(done)
-}
-
-// hash writes the hash of a text to a place: two numbers, each a polynomial of the text's
-// words, whose high bits are mixed into the low ones at each step.
-func (k *LongTexts) hash(scratch, hash int16) {
-	c := k.Code
-	c.Emit(asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
-	mix := func(r asm.Register, prime, down int32) {
-		c.Emit(asm.Xor.Reg(r, asm.R5), asm.Mul.Imm(r, prime), asm.Mov.Reg(asm.R0, r),
-			asm.RSh.Imm(asm.R0, down), asm.Xor.Reg(r, asm.R0))
-	}
-	k.words(scratch, func() {
-		mix(asm.R3, 0x5bd1e995, 29)
-		mix(asm.R4, 0x7feb352d, 31)
-	})
-	c.Store(hash, asm.R3)
-	c.Store(hash+8, asm.R4)
-}
-
-// store stores a text under its hash. If the map has the text already, it goes on. It jumps
-// to k.fail if another text has the hash, or if the map is full.
-func (k *LongTexts) store(scratch, hash int16, there assembler.Label) {
-	c := k.Code
-	texts, found, full := load.LongTextsMap.Of(), c.Label(), c.Label()
-	c.Look(texts, hash, found)
-	c.MapPtr(asm.R1, texts)
-	c.Addr(asm.R2, hash)
-	c.Load(asm.R3, scratch)
-	c.Emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
-	c.Call(asm.FnMapUpdateElem)
-	c.Widen()
-	c.IfImm(asm.JNE, asm.R0, 0, full)
-	c.MapValue(asm.R1, load.LongCountMap.Of(), 0)
-	c.Emit(asm.Mov.Imm(asm.R2, 1), asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0))
-	c.GoTo(there)
-	c.Place(full)
-	c.Look(texts, hash, found) // another CPU was faster
-	c.GoTo(k.fail)
-	c.Place(found)
-	c.Emit(asm.Mov.Reg(asm.R4, asm.R0))
-	k.words(scratch, func() {
-		c.Emit(asm.LoadMem(asm.R3, asm.R4, 0, asm.DWord))
-		c.IfReg(asm.JNE, asm.R3, asm.R5, k.fail)
-		c.Emit(asm.Add.Imm(asm.R4, 8))
-	})
 }
 
 // matches jumps to l if "the text of the place matches p" is want, for a text that keep

@@ -24,14 +24,15 @@ var theClang = Need{"clang " + clangVersion, false, func() string {
 }}
 
 // Compiled checks that clang makes name.o, for programs of the kernel, of name.c in the directory of the
-// test, with these constants of Go. With update it writes the object anew.
-func Compiled(t *testing.T, name string, update bool, constants map[string]int64) {
+// test, with these constants of Go and further flags. With update it writes the object anew.
+func Compiled(t *testing.T, name string, update bool, constants map[string]int64, flags ...string) {
 	t.Helper()
 	Requires(t, Clang, theClang)
 	made := filepath.Join(t.TempDir(), filepath.Base(name)+".o")
 	args := []string{"-target", "bpfel", "-mcpu=v2", "-O2", "-Wall", "-Wextra", "-Werror",
 		"-Wno-unused-parameter", "-Wno-unused-function", "-Wno-parentheses", "-Wno-implicit-fallthrough",
 		"-fno-ident", "-fno-addrsig", "-I", "../assembler", "-c", name + ".c", "-o", made}
+	args = append(args, flags...)
 	for c, v := range constants {
 		args = append(args, fmt.Sprintf("-D%s=%d", c, v))
 	}

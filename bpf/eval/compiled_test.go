@@ -1,0 +1,20 @@
+package eval
+
+import (
+	"flag"
+	"testing"
+
+	"ppscript/runtime/record/sent"
+	"ppscript/tests/testkit"
+)
+
+var update = flag.Bool("update", false, "compile longtext.c anew (needs clang)")
+
+// TestCompiled checks that the routine is what clang makes of its source.
+func TestCompiled(t *testing.T) {
+	testkit.Compiled(t, "longtext", *update, map[string]int64{
+		"LONG_MEMORY": longMemory, "LONG_LENGTH_AT": longLengthAt, "LONG_MOST": sent.LongMost,
+		"LONG_ROOM": sent.LongRoom, "LONG_FRONT": sent.LongFront, "LONG_HASH": sent.LongHash,
+		"LONG_LENGTH": sent.LongLength, "LONG_KEY": sent.LongKey,
+	})
+}
