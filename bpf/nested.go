@@ -19,12 +19,6 @@ import (
 // shows it (load/calls.go). Keys of which one CPU at a time has events, the running thread and
 // the CPU, need no lock.
 
-// What waits of a call, in front of what somebody reads of its entry.
-const (
-	waitNode   = state.WaitingFields
-	waitInside = state.WaitingFields + 8
-)
-
 // prepareNested settles what waits of calls.
 func (s *layout) prepareNested(j *joinOp, host *Host) {
 	if !host.Atomics {
@@ -47,8 +41,7 @@ func (s *layout) prepareNested(j *joinOp, host *Host) {
 // stacks returns the stacks of calls of the join.
 func (o *joiner) stacks() *state.CallStacks {
 	j := o.join
-	return &state.CallStacks{Code: o.code, Join: j.Index, Tasks: j.tasks, KeyRoom: j.KeyRoom, Node: waitNode,
-		Inside: waitInside, Event: state.WaitingEvent}
+	return &state.CallStacks{Code: o.code, Join: j.Index, Tasks: j.tasks, KeyRoom: j.KeyRoom}
 }
 
 // enter puts a call on its stack. Behind the key is room for the depth.
@@ -78,7 +71,7 @@ func (o *joiner) enter(f *feed, key, now int16, done label) {
 	}
 	o.fill(value, now)
 	c.Load(asm.R0, node)
-	c.Store(value+waitNode, asm.R0)
+	c.Store(value+state.WaitingNode, asm.R0)
 	stacks.Grow(s, key)
 	c.Put(load.WaitMap.Of(j.Index), key, value, ebpf.UpdateAny)
 	c.IfImm(asm.JEq, asm.R0, 0, done)
@@ -219,8 +212,8 @@ func (o *joiner) forgetsRange(places ...int16) {
 	c := o.code
 	for _, at := range places {
 		c.Load(asm.R0, at)
-		c.Emit(asm.StoreMem(asm.R7, waitInside, asm.R0, asm.DWord),
-			asm.LoadMem(asm.R0, asm.R7, waitInside, asm.DWord))
+		c.Emit(asm.StoreMem(asm.R7, state.WaitingInside, asm.R0, asm.DWord),
+			asm.LoadMem(asm.R0, asm.R7, state.WaitingInside, asm.DWord))
 		c.Store(at, asm.R0)
 	}
 }

@@ -20,6 +20,9 @@ import (
 // functions is how many functions the calls of tests are of.
 const functions = 3
 
+// callSize is the size of a call that waits.
+const callSize = state.WaitingInside + 8
+
 // What callProgram does.
 const (
 	enters uint64 = iota
@@ -32,18 +35,18 @@ const (
 func callProgram(t *testing.T, tasks bool) *bpftest.Program {
 	t.Helper()
 	b := bpftest.Builder{In: 32, Out: 24}
-	stacks := state.CallStacks{Tasks: tasks, KeyRoom: 8, Node: 8, Inside: 16}
+	stacks := state.CallStacks{Tasks: tasks, KeyRoom: 8}
 	depths := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: 64}
 	if tasks {
 		depths = state.TaskMap(8)
 	}
 	stacks.Maps(depths, b.Define)
 	wait := load.WaitMap.Of(0)
-	b.Define(wait, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 24, MaxEntries: 1 << 12})
+	b.Define(wait, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: callSize, MaxEntries: 1 << 12})
 	return b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		s := stacks
 		s.Code = c
-		key, node, value := c.Alloc(16), out+8, c.Alloc(24)
+		key, node, value := c.Alloc(16), out+8, c.Alloc(callSize)
 		end, leaves := c.Label(), c.Label()
 		c.Load(asm.R0, in+8)
 		c.Store(key, asm.R0)
@@ -65,11 +68,12 @@ func callProgram(t *testing.T, tasks bool) *bpftest.Program {
 		s.Top(of, key, node)
 		each(func(f int) {
 			s.Child(node, f, functions)
-			c.Emit(assembler.StoreImm(asm.R10, value, int32(f+1)))
+			c.Set(value+state.WaitingEvent, int32(f+1))
 		})
 		c.Load(asm.R0, node)
-		c.Store(value+8, asm.R0)
-		c.Emit(assembler.StoreImm(asm.R10, value+16, 0))
+		c.Store(value+state.WaitingNode, asm.R0)
+		c.Set(value+state.WaitingInside, 0)
+		c.Set(value+state.WaitingTime, 0)
 		s.Grow(of, key)
 		c.Put(wait, key, value, ebpf.UpdateAny)
 		c.IfImm(asm.JEq, asm.R0, 0, end)
@@ -82,7 +86,8 @@ func callProgram(t *testing.T, tasks bool) *bpftest.Program {
 		each(func(f int) { s.Search(of, key, f, found) })
 		c.GoTo(fail)
 		c.Place(found)
-		c.Emit(asm.LoadMem(asm.R1, asm.R0, 8, asm.DWord), asm.LoadMem(asm.R2, asm.R0, 16, asm.DWord))
+		c.Emit(asm.LoadMem(asm.R1, asm.R0, state.WaitingNode, asm.DWord),
+			asm.LoadMem(asm.R2, asm.R0, state.WaitingInside, asm.DWord))
 		c.Store(node, asm.R1)
 		c.Store(out+16, asm.R2)
 		c.MapPtr(asm.R1, wait)

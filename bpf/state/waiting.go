@@ -21,6 +21,13 @@ const (
 	WaitingFields = 16
 )
 
+// The offsets of the first two fields of a call that waits for its return: its node in the tree of calls,
+// and the time of the calls inside it.
+const (
+	WaitingNode   = WaitingFields
+	WaitingInside = WaitingFields + 8
+)
+
 // WaitingLimit bounds the fields of a waiting event, in bytes.
 const WaitingLimit = 1 << 10
 
