@@ -11,6 +11,7 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/rlimit"
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
@@ -101,6 +102,9 @@ func (b *Builder) build(t testing.TB, body Body, spills int) *Program {
 	}
 	for id, m := range assembler.Tables(ins) {
 		spec.Maps[id.String()] = m
+	}
+	if err := rlimit.RemoveMemlock(); err != nil { // maps count as locked memory up to Linux 5.10
+		t.Fatal(err)
 	}
 	loaded, err := ebpf.NewCollection(spec)
 	if err != nil {
