@@ -67,7 +67,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 		at = &Target{CPUs: t.CPUs}
 	}
 	for _, e := range s.sources {
-		if hook.Weighted(e.Schema) && (at.InSet() || len(at.PIDs)+len(at.TIDs)+len(at.Cgroups) > 0) {
+		if e.Schema.Weighted() && (at.InSet() || len(at.PIDs)+len(at.TIDs)+len(at.Cgroups) > 0) {
 			// perf brings these to the task that waited, not the one that runs.
 			refuse("%s is about another task than the running one", e.Label)
 		}

@@ -4,8 +4,6 @@
 package hook
 
 import (
-	"strings"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
@@ -118,7 +116,7 @@ func (h *Hook) Period(dst asm.Register) {
 	switch {
 	case h.Kind == ebpf.PerfEvent:
 		h.Code.Emit(asm.LoadMem(dst, asm.R6, periodAt, asm.DWord))
-	case Weighted(h.Event.Schema):
+	case h.Event.Schema.Weighted():
 		assembler.Refuse("the period of %s", h.Event.Label)
 	case h.Event != nil && h.Event.Period > 1:
 		h.Code.Constant(dst, int64(h.Event.Period))
@@ -126,10 +124,6 @@ func (h *Hook) Period(dst asm.Register) {
 		h.Code.Emit(asm.Mov.Imm(dst, 1))
 	}
 }
-
-// Weighted reports that each event has a period of its own, by __perf_count of
-// include/trace/events/sched.h.
-func Weighted(s *event.Schema) bool { return strings.HasPrefix(s.FullName(), "sched:sched_stat_") }
 
 // Unpreempted disables preemption until the code of the returned function enables it. Programs
 // of ordinary tracepoints and of probes in the kernel run without preemption anyway. Programs
