@@ -145,6 +145,22 @@ func (im *Image) define(id load.MapID, spec *ebpf.MapSpec) {
 	im.Maps = append(im.Maps, load.Map{ID: id, Spec: spec})
 }
 
+// scratch defines the map of a program's scratch memory. Programs of one event may share it;
+// it is as large as the largest needs.
+func (im *Image) scratch(c *code) {
+	spec := c.ScratchMap()
+	if spec == nil {
+		return
+	}
+	at := slices.IndexFunc(im.Maps, func(m load.Map) bool { return m.ID == c.Scratch })
+	if at < 0 {
+		im.define(c.Scratch, spec)
+		return
+	}
+	have := im.Maps[at].Spec
+	have.ValueSize = max(have.ValueSize, spec.ValueSize)
+}
+
 // referred defines the maps that programs refer to wherever some code of theirs needs one: that which
 // distance asks, and tables. Call it when all programs are there.
 func (im *Image) referred() {

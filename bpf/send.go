@@ -1,8 +1,6 @@
 package bpf
 
 import (
-	"slices"
-
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/eval"
@@ -292,20 +290,4 @@ func (s *sender) whole() {
 func (s *sender) scratch() {
 	s.code.ScratchAddr(s.memory, s.eval.Fail)
 	s.code.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, sent.HeadSize))
-}
-
-// scratch defines the map of a program's scratch memory. Programs of one event may share it;
-// it is as large as the largest needs.
-func (im *Image) scratch(c *code) {
-	spec := c.ScratchMap()
-	if spec == nil {
-		return
-	}
-	at := slices.IndexFunc(im.Maps, func(m load.Map) bool { return m.ID == c.Scratch })
-	if at < 0 {
-		im.define(c.Scratch, spec)
-		return
-	}
-	have := im.Maps[at].Spec
-	have.ValueSize = max(have.ValueSize, spec.ValueSize)
 }
