@@ -30,8 +30,7 @@ func Can(n expr.Node, e *Event, host *Host) (err error) {
 	h.Code.FindScratch(v.Fail)
 	v.Members.Foresee(nodes...)
 	v.Members.Check(im.Target, nil, v.Fail)
-	v.Members.FetchContext(nodes)
-	v.Members.FetchOperands(nodes)
+	v.Members.Fetch(nodes)
 	v.Members.Now()
 	if n.Type().Kind == expr.Str {
 		v.AllocText(n)

@@ -200,8 +200,7 @@ func (g *gen) program(t *Target) {
 	}
 	done := c.Label()
 	end := eval.Hook.Alone(exit)
-	members.FetchContext(nodes)
-	members.FetchOperands(nodes)
+	members.Fetch(nodes)
 
 	if layout.counted && len(e.feeds) == 1 {
 		g.gate.counted = &e.feeds[0]

@@ -34,8 +34,7 @@ func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err e
 	v.Fail = c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
 	v.Members.Check(im.Target, nil, drop)
-	v.Members.FetchContext(nodes)
-	v.Members.FetchOperands(nodes)
+	v.Members.Fetch(nodes)
 	for _, p := range preds {
 		v.Test(p, false, drop)
 	}

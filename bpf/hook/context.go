@@ -16,8 +16,15 @@ import (
 // The run queue is found through the running task (se.cfs_rq.rq), which needs
 // no address of a symbol: not all kernels show the addresses of variables.
 
-// FetchContext fetches the context members that nodes read. R6 is the context.
-func (m *Members) FetchContext(nodes []expr.Node) {
+// Fetch fetches what nodes read of the event beside its record: context members, and arguments of a
+// probe that lie in memory. R6 is the context.
+func (m *Members) Fetch(nodes []expr.Node) {
+	m.fetchContext(nodes)
+	m.fetchOperands(nodes)
+}
+
+// fetchContext fetches the context members that nodes read.
+func (m *Members) fetchContext(nodes []expr.Node) {
 	c := m.hook.Code
 	for _, n := range nodes {
 		expr.Walk(n, func(n expr.Node) bool {

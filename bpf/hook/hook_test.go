@@ -263,7 +263,7 @@ func TestMembers(t *testing.T) {
 			}
 			m.Foresee(nodes...)
 			m.Check(target, only, exit)
-			m.FetchContext(nodes)
+			m.Fetch(nodes)
 			for i, f := range fields {
 				m.Read(asm.R1, f.F)
 				c.Store(out+int16(8*i), asm.R1)

@@ -92,10 +92,10 @@ func inMemory(f *event.Field) bool {
 	return f.Place == event.InMember && f.Operand() != nil && f.Operand().Load > 0
 }
 
-// FetchOperands reads the arguments of a probe that lie in memory, each to two words: the
+// fetchOperands reads the arguments of a probe that lie in memory, each to two words: the
 // number, and the error, 0 if it could be read. An expression that needs an unreadable number
 // fails.
-func (m *Members) FetchOperands(nodes []expr.Node) {
+func (m *Members) fetchOperands(nodes []expr.Node) {
 	c := m.hook.Code
 	for _, n := range nodes {
 		expr.Walk(n, func(n expr.Node) bool {
