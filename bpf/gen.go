@@ -112,7 +112,9 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 		}
 		im.Programs = append(im.Programs, p)
 	}
-	hook.Sessions(&im.Image, host, func(i int) *Event { return s.sources[i].Event }, s.nodes)
+	if probes := s.probes(); len(probes) > 1 {
+		hook.Sessions(&im.Image, host, probes)
+	}
 	im.postponed(code)
 	im.common()
 	eval.LongTextMaps(host, im.long, im.define)
@@ -125,6 +127,17 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 	im.trackers(host, t)
 	im.referred()
 	return im, nil
+}
+
+// probes are the probes that have programs, by the number of their event.
+func (s *layout) probes() map[int]hook.Probed {
+	probes := map[int]hook.Probed{}
+	for i, e := range s.sources {
+		if e.Probe != nil && !e.served {
+			probes[i] = hook.Probed{Event: e.Event, Nodes: s.nodes(i)}
+		}
+	}
+	return probes
 }
 
 // direct is the program of a probe as the function calls it by itself; nil if it cannot.

@@ -94,6 +94,9 @@ func (im *Image) lateTexts(host *Host) {
 			calls = append(calls, outbox.LateCall{Source: i, Schema: e.Schema, Label: e.Label, Texts: n})
 		}
 	}
+	if len(calls) == 0 {
+		return
+	}
 	programs, maps := outbox.LateTexts(calls, host.Event)
 	im.Programs, im.Maps = append(im.Programs, programs...), append(im.Maps, maps...)
 }

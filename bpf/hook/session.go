@@ -10,14 +10,19 @@ import (
 	"ppscript/runtime/expr"
 )
 
+// Probed is a probe with the expressions that its program evaluates.
+type Probed struct {
+	*Event
+	Nodes []expr.Node
+}
+
 // Sessions pairs the programs of a function's call and return, so that one link attaches
 // both (a session). It does not if the function calls both through trampolines, which costs
-// less. nodes returns what the program of an event reads.
-func Sessions(im *load.Image, host *features.Host, event func(i int) *Event,
-	nodes func(i int) []expr.Node) {
+// less. probes has the probes by the number of their event.
+func Sessions(im *load.Image, host *features.Host, probes map[int]Probed) {
 	may := func(p *load.Program, ret bool) bool {
-		e := event(p.Event)
-		return e.Probe != nil && e.Probe.Return == ret && canPair(host, p, e.Schema, nodes(p.Event))
+		e, ok := probes[p.Event]
+		return ok && e.Probe.Return == ret && canPair(host, p, e.Schema, e.Nodes)
 	}
 	for i := range im.Programs {
 		call := &im.Programs[i]

@@ -114,9 +114,6 @@ type LateCall struct {
 // number of a tracepoint; nil if numbers are not available.
 func LateTexts(calls []LateCall, find func(system, name string) (id uint64, ok bool)) (
 	programs []load.Program, maps []load.Map) {
-	if len(calls) == 0 {
-		return nil, nil
-	}
 	var any []LateCall // events whose calls have no tracepoint of their own at the end
 	maps = []load.Map{
 		{ID: load.LateCountMap.Of(), Spec: &ebpf.MapSpec{
