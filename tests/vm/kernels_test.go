@@ -13,7 +13,9 @@ import (
 func TestProgramsOnKernels(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
-	for _, pkg := range []string{"bpf", "bpf/walk", "bpf/interpreted", "bpf/assembler", "bpf/eval", "bpf/state"} {
+	for _, pkg := range []string{
+		"bpf", "bpf/walk", "bpf/interpreted", "bpf/assembler", "bpf/eval", "bpf/state",
+	} {
 		name := pkg[strings.LastIndexByte(pkg, '/')+1:] + ".test"
 		files["/w/"+name] = goProgram(t, "amd64", name, "test", "-c", module+pkg)
 	}
