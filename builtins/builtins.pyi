@@ -244,15 +244,17 @@ class Result:
         """Writes the result to a file, in the format that its name asks for."""
 
 class _Opt:
+    def instead(self, use: str, *, short: Optional[str] = "") -> Any:
+        """An option of another tool with the script's name, which the script does not have."""
     def string(self, default: Optional[Union[Iterable, str]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, alone: Optional[str] = None, words: Optional[Iterable] = None) -> Any:
         """An option whose value is text."""
-    def int(self, default: Optional[Union[Iterable, int]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, times: Optional[bool] = False, min: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, max: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
+    def int(self, default: Optional[Union[Iterable, int]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, times: Optional[bool] = False, argument: Optional[bool] = False, min: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, max: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
         """An option whose value is a whole number."""
     def float(self, default: Optional[Union[Iterable, float]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False) -> Any:
         """An option whose value is a number."""
     def flag(self, default: Optional[Union[Iterable, bool]] = False, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False) -> Any:
         """An option without a value: given or not."""
-    def duration(self, default: Optional[Union[Iterable, Union[Duration, str]]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, along: Optional[str] = None, gives: Optional[str] = None, bare: Any = None, min: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, max: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
+    def duration(self, default: Optional[Union[Iterable, Union[Duration, str]]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, along: Optional[str] = None, gives: Optional[str] = None, bare: Any = None, argument: Optional[bool] = False, min: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, max: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
         """An option whose value is a length of time."""
     def size(self, default: Optional[Union[Iterable, Union[Size, str]]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, min: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, max: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
         """An option whose value is a number of bytes."""
@@ -418,6 +420,8 @@ def verbosity() -> int:
     """How many messages the user wants beside the results."""
 def sysctl(name: str) -> str:
     """A setting of the kernel, as sysctl prints it."""
+def has_pmu(name: str) -> bool:
+    """Whether the kernel has a kind of events: kprobe, uprobe, cpu and so on."""
 def read_kernel(place: Union[int, str], size: int) -> Any:
     """Bytes of the kernel's memory, as they are now."""
 def block_device(name: str) -> Any:

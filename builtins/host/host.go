@@ -17,7 +17,7 @@ func Builtins() []*b.Builtin {
 	list := []*b.Builtin{
 		fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallNumber(),
 		syscallParams(), cpuModel(), cpuCores(), dataSource(), byThread(), recorded(),
-		verbosity(), sysctl(), readKernel(), blockDevice(), blockDevices(), ipAddress(), evaluate(),
+		verbosity(), sysctl(), hasPMU(), readKernel(), blockDevice(), blockDevices(), ipAddress(), evaluate(),
 	}
 	return append(list, natives()...)
 }

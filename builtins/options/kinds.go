@@ -28,7 +28,7 @@ var kinds = []kind{
 		example: b.Example{Code: `opt.string("", help = "kernel filter")`, Output: "<option: string>"}},
 	{name: "int", typ: option.Int, summary: "An option whose value is a whole number.",
 		deflt: b.Int, result: "an int; 0x and 0o are understood",
-		extra:   []string{"min", "max", "repeated", "times"},
+		extra:   []string{"min", "max", "repeated", "times", "argument"},
 		example: b.Example{Code: `opt.int(10, min = 1, help = "how many rows")`, Output: "<option: int>"}},
 	{name: "float", typ: option.Float, summary: "An option whose value is a number.",
 		deflt: b.Float, result: "a float", extra: []string{"repeated"},
@@ -38,7 +38,7 @@ var kinds = []kind{
 		example: b.Example{Code: `opt.flag(help = "one row per instance")`, Output: "<option: flag>"}},
 	{name: "duration", typ: option.Duration, summary: "An option whose value is a length of time.",
 		deflt: b.Duration, result: "a duration",
-		extra: []string{"bare", "min", "max", "repeated", "along", "gives"},
+		extra: []string{"bare", "min", "max", "repeated", "along", "gives", "argument"},
 		example: b.Example{
 			Code:   `opt.duration(None, bare = ns, help = "only longer ones")`,
 			Output: "<option: duration>",
@@ -186,6 +186,11 @@ func (k kind) builtin() *b.Builtin {
 		x.Params = append(x.Params, b.Param{Name: "times", Type: b.Bool, Default: starlark.False, Named: true,
 			Doc: "a length of time is understood too: 1ms is 1000000, its ns"})
 	}
+	if has("argument") {
+		x.Params = append(x.Params, b.Param{
+			Name: "argument", Type: b.Bool, Default: starlark.False, Named: true,
+			Doc: "a number where a command could begin is its value, too: ext4slower 1; several in the order of the declarations"})
+	}
 	for _, name := range []string{"min", "max"} {
 		if has(name) {
 			x.Params = append(x.Params,
@@ -209,6 +214,9 @@ func (k kind) make(c *b.Call) (starlark.Value, error) {
 			if o.decl.List = c.Bool("repeated"); o.decl.List && k.typ == option.Flag {
 				o.decl.Default = starlark.None // as many as are given
 			}
+			o.decl.Whole = k.typ == option.String // commas belong to the text
+		case "argument":
+			o.decl.Argument = c.Bool("argument")
 		case "times":
 			o.decl.Times = c.Bool("times")
 		case "alone":

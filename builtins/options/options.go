@@ -4,7 +4,9 @@
 package options
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	b "ppscript/builtins"
@@ -18,7 +20,7 @@ import (
 
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
-	list := []*b.Builtin{declare(), wholeCPUs()}
+	list := []*b.Builtin{declare(), wholeCPUs(), instead()}
 	for _, k := range kinds {
 		list = append(list, k.builtin())
 	}
@@ -49,12 +51,20 @@ func declare() *b.Builtin {
 			for _, v := range c.Rest {
 				base := v.(*option.Set)
 				set.Options = append(set.Options, base.Options...)
+				set.Answers = append(set.Answers, base.Answers...)
 				set.Shared = len(set.Options)
 				set.WholeCPUs = set.WholeCPUs || base.WholeCPUs
 			}
 			for _, kv := range c.KW {
-				o := kv[1].(*declaration).decl
+				d := kv[1].(*declaration)
+				o := d.decl
 				o.Name = string(kv[0].(starlark.String))
+				if d.use != "" {
+					set.Answers = append(set.Answers, option.Answer{
+						Name: o.Name, Short: cmp.Or(o.Short, letterOf(o.Name)), Use: d.use,
+					})
+					continue
+				}
 				if i := find(set.Options, o.Name); i >= 0 {
 					set.Options[i] = o // a script's own option replaces the library's
 					continue
@@ -64,6 +74,7 @@ func declare() *b.Builtin {
 			if err := consistent(set.Options); err != nil {
 				return nil, err
 			}
+			set.Answers = unanswered(set)
 			return set, nil
 		},
 	}
@@ -85,6 +96,64 @@ func wholeCPUs() *b.Builtin {
 		},
 		Impl: func(*b.Call) (starlark.Value, error) { return &option.Set{WholeCPUs: true}, nil },
 	}
+}
+
+// instead is opt.instead.
+func instead() *b.Builtin {
+	return &b.Builtin{
+		Name:    "opt.instead",
+		Group:   b.Options,
+		Summary: "An option of another tool with the script's name, which the script does not have.",
+		Params: []b.Param{
+			{Name: "use", Type: b.String, Required: true, Doc: "what to use: the hint of the error"},
+			{Name: "short", Type: b.String, Default: starlark.String(""), Named: true,
+				Doc: "one-letter name; an option whose name is a letter has that"},
+		},
+		Returns: "option",
+		Result: "none in main: given on the command line, it is an error with the hint. Its letter is not" +
+			" that of an option of every script any more. An option that the script declares replaces it",
+		Errors: "use is empty; short is not one letter",
+		Source: source, Cost: "none for events",
+		Examples: []b.Example{{
+			Code: `opt.instead("write --duration 10s", short = "d")`, Output: "<option: instead>",
+		}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			d := &declaration{decl: option.Option{Short: c.String("short")}, use: c.String("use")}
+			if d.use == "" {
+				return nil, c.Error("use", fmt.Errorf("got an empty text"), "write what to use")
+			}
+			return d, checkShort(c, d.decl.Short)
+		},
+	}
+}
+
+// letterOf is a name that is one letter, else "".
+func letterOf(name string) string {
+	if len(name) == 1 {
+		return name
+	}
+	return ""
+}
+
+// unanswered are the answers of a set, without those that an option of the set, or a later answer,
+// replaces; a letter is that of the option.
+func unanswered(set *option.Set) []option.Answer {
+	var list []option.Answer
+	for i, a := range set.Answers {
+		later := set.Answers[i+1:]
+		if find(set.Options, a.Name) >= 0 ||
+			slices.ContainsFunc(later, func(b option.Answer) bool { return b.Name == a.Name }) {
+			continue
+		}
+		if _, ok := set.Find(a.Short); ok ||
+			slices.ContainsFunc(later, func(b option.Answer) bool { return b.Short == a.Short }) {
+			a.Short = ""
+		}
+		if a.Short != "" || len(a.Name) > 1 {
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 func find(list []option.Option, name string) int {
@@ -130,9 +199,14 @@ func consistent(list []option.Option) error {
 }
 
 // A declaration is the result of opt.*: an option that has no name yet.
-type declaration struct{ decl option.Option }
+type declaration struct {
+	decl option.Option
+	use  string // of opt.instead
+}
 
-func (o *declaration) String() string        { return "<option: " + string(o.decl.Type) + ">" }
+func (o *declaration) String() string {
+	return "<option: " + cmp.Or(string(o.decl.Type), "instead") + ">"
+}
 func (o *declaration) Type() string          { return "option" }
 func (o *declaration) Freeze()               {} // does not change once made
 func (o *declaration) Truth() starlark.Bool  { return true }
@@ -145,15 +219,22 @@ func common(c *b.Call, typ option.Type) (*declaration, error) {
 		Metavar: c.String("metavar"), Help: strings.TrimSpace(c.String("help")),
 		Required: c.Bool("required"),
 	}
-	if len(o.Short) > 1 || o.Short != "" && !letter(o.Short[0]) {
-		return nil, c.Error("short", fmt.Errorf("got %q, want one letter or digit", o.Short),
-			`write for example short = "F"`)
+	if err := checkShort(c, o.Short); err != nil {
+		return nil, err
 	}
 	if o.Required && c.Has("default") {
 		return nil, c.Error("required", fmt.Errorf("the option has a default"),
 			"leave out default or required")
 	}
-	return &declaration{o}, nil
+	return &declaration{decl: o}, nil
+}
+
+func checkShort(c *b.Call, short string) error {
+	if len(short) > 1 || short != "" && !letter(short[0]) {
+		return c.Error("short", fmt.Errorf("got %q, want one letter or digit", short),
+			`write for example short = "F"`)
+	}
+	return nil
 }
 
 func letter(ch byte) bool {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ppscript/cmd/ppscript/fleet/peers"
 	"ppscript/cmd/ppscript/fleet/token"
@@ -37,6 +38,7 @@ type common struct {
 	aside
 	strict     bool
 	quiet      int
+	reports    uint64 // of -i, then the run ends; 0 is no bound
 	orderNoted bool
 	noSandbox  bool
 }
@@ -126,6 +128,15 @@ func readCommon(fs *flags, command []string) (*common, error) {
 // check finds options that do not go together.
 func (c *common) check() error {
 	o := &c.options
+	if c.reports > 0 {
+		if o.Interval <= 0 {
+			return usagef("option", "--reports", "there is no interval").WithHint("add -i 1s")
+		}
+		if o.Limits.Duration > 0 {
+			return usagef("option", "--reports", "--duration is given too").WithHint("give one of them")
+		}
+		o.Limits.Duration = o.Interval * time.Duration(c.reports)
+	}
 	switch {
 	case o.Cost.EvalCPUs != nil && o.Cost.EvalPIDs != nil:
 		return usagef("option", "--perfeval-pids", "--perfeval-cpus is given too").

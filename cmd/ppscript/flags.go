@@ -33,6 +33,7 @@ type flag struct {
 	helpPlace   helpPlace
 	recorded    bool                 // the subcommand record has it too
 	own         bool                 // the script declares it
+	instead     string               // an option of another tool only: what to use
 	bare        time.Duration        // the unit of a number without one, as declared; 0 is none
 	read        func(*reader, *flag) // stores the texts of a given option
 
@@ -155,6 +156,14 @@ func newFlags(own *option.Set) *flags {
 	if i >= 0 && fs.find("filter") == nil {
 		fs.list = append(fs.list, filterFlag(fs.list[i]))
 	}
+	if own != nil {
+		for _, a := range own.Answers {
+			fs.list = append(fs.list, &flag{
+				own: true, name: strings.ReplaceAll(a.Name, "_", "-"), short: a.Short,
+				instead: a.Use, helpPlace: never,
+			})
+		}
+	}
 	mine := len(fs.list)
 	for _, c := range common {
 		taken := false
@@ -264,7 +273,11 @@ func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
 		for _, f := range fs.list {
 			given[f] = len(f.texts)
 		}
-		if err := fs.set.Parse(args); err != nil {
+		err := fs.set.Parse(args)
+		if err := fs.answer(); err != nil {
+			return nil, false, err
+		}
+		if err != nil {
 			return nil, false, flagError(err, fs.set, "")
 		}
 		if err := fs.filter(); err != nil {
@@ -282,6 +295,22 @@ func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
 		f.texts[len(f.texts)-1] = rest[0]
 		args = rest[1:]
 	}
+}
+
+// answer is the error about an option that only another tool with the script's name has.
+func (fs *flags) answer() error {
+	for _, f := range fs.list {
+		if f.instead == "" || len(f.texts) == 0 {
+			continue
+		}
+		name := "--" + f.name
+		if f.short != "" {
+			name = "-" + f.short
+		}
+		return usagef("option", name, "known from the tool of this name, but not an option here").
+			WithHint("%s", f.instead)
+	}
+	return nil
 }
 
 // flagError turns pflag's error about an option into one of ppscript's form. where is the subcommand,

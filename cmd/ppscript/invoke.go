@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"strings"
+	"time"
 
 	"ppscript/builtins/sources"
 	"ppscript/cmd/ppscript/permit"
@@ -12,6 +13,7 @@ import (
 	"ppscript/runtime/session"
 	"ppscript/runtime/source/eventstring"
 	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/unit"
 	"ppscript/stdlib"
 )
 
@@ -244,6 +246,10 @@ func (inv *invocation) words(args []string) (taken []string, err error) {
 			inv.asks.word, args = true, rest[1:]
 			continue
 		}
+		if !dash && len(rest) > 0 && left == 0 && inv.number(rest[0]) {
+			args = rest[1:]
+			continue
+		}
 		if dash || len(rest) == 0 || left == 0 {
 			inv.workload = rest
 			return taken, noCommand(rest, dash)
@@ -252,6 +258,22 @@ func (inv *invocation) words(args []string) (taken []string, err error) {
 		left--
 		args = rest[1:]
 	}
+}
+
+// number gives a number in place of a command to the next option that takes such ones, and
+// reports that there is one.
+func (inv *invocation) number(word string) bool {
+	if _, err := unit.ParseDuration(word, int64(time.Second)); err != nil || inv.module.Options == nil {
+		return false
+	}
+	for i := range inv.module.Options.Options {
+		o := &inv.module.Options.Options[i]
+		if f := inv.flags.find(o.Flag()); o.Argument && f != nil && len(f.texts) == 0 {
+			f.texts = []string{word}
+			return true
+		}
+	}
+	return false
 }
 
 // noCommand is the error of a "--" with nothing behind it, as an empty variable

@@ -86,6 +86,8 @@ func (c *common) runOptions() []*flag {
 			help: "report every TIME, such as 1s (perf-prof's profilers take numbers without a unit, ms); the time of a recording is its own"},
 		{name: "duration", metavar: "TIME", recorded: true, read: readDuration(&o.Limits.Duration),
 			help: "stop after TIME (numbers without a unit are s); the time of a recording is its own"},
+		{name: "reports", metavar: "COUNT", read: readCount(&c.reports, 1, "leave it out for no limit"),
+			help: "stop after COUNT reports of -i"},
 		{name: "from", metavar: "WHEN", read: readMoment(&o.Recording.From),
 			help: "leave out what a recording has before WHEN: 2s after its start, -2s before its end, 10:20:30, 2026-01-02T10:20:30Z, or seconds of its clock as printed"},
 		{name: "to", metavar: "WHEN", read: readMoment(&o.Recording.To),

@@ -52,7 +52,7 @@ func declaredOption(kw *syntax.BinaryExpr) (o option.Option, ok bool) {
 		return o, false
 	}
 	dot, isDot := call.Fn.(*syntax.DotExpr)
-	if space, isIdent := dotted(dot, isDot); !isIdent || space != "opt" {
+	if space, isIdent := dotted(dot, isDot); !isIdent || space != "opt" || dot.Name.Name == "instead" {
 		return o, false
 	}
 	o = option.Option{Name: name.Name, Type: option.Type(dot.Name.Name), Default: starlark.None}

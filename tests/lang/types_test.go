@@ -214,7 +214,7 @@ func TestFunctionsOfWrongTypes(t *testing.T) {
 // kernel's memory, which these events have not.
 var (
 	machine = []string{
-		"block_device", "block_devices", "cpu_cores", "sysctl", "read_kernel", "evaluate", "enumerator",
+		"block_device", "block_devices", "cpu_cores", "sysctl", "has_pmu", "read_kernel", "evaluate", "enumerator",
 	}
 	elsewhere = []string{
 		"task", "cgroup", "per_cpu", "trace_arg", "cast", "container_of", "kernel_string", "user_string",

@@ -38,6 +38,8 @@ type Option struct {
 	// List is set if the value is a list: the option may be repeated, and each
 	// text is split at commas, except texts of events, which contain commas.
 	List bool
+	// Whole says that the texts of a list are not split.
+	Whole bool
 	// Positional is set for the arguments after the options.
 	Positional bool
 	Required   bool
@@ -77,6 +79,7 @@ type Number struct {
 	// for --than, 1e6 if perf-prof has ms.
 	Bare     int64
 	Times    bool   // for Int: a duration is accepted, as its number of ns
+	Argument bool   // a number where the command could begin is its value: ext4slower 1
 	Min, Max *int64 // bounds of an Int, or of a Duration or Size in base units
 }
 
@@ -184,7 +187,7 @@ func (o *Option) Parse(text string) (starlark.Value, error) {
 		return o.one(text)
 	}
 	parts := []string{text}
-	if o.Type != Events && !o.Positional {
+	if o.Type != Events && !o.Positional && !o.Whole {
 		parts = strings.Split(text, ",")
 	}
 	var vs []starlark.Value

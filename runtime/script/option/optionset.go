@@ -10,9 +10,18 @@ import (
 	"go.starlark.net/starlark"
 )
 
+// An Answer is an option of the tool that has the script's name, and no option of the script. The
+// command line knows it, and answers it with an error that says what to use.
+type Answer struct {
+	Name  string // as in the script: max_args; one letter if the tool has no longer name
+	Short string // one letter, or ""
+	Use   string // what to use, an imperative sentence
+}
+
 // A Set is the options that options(...) declares.
 type Set struct {
 	Options []Option
+	Answers []Answer
 	// Shared is the number of options at the front that came from other sets: the
 	// options that all scripts of a kind have.
 	Shared int
