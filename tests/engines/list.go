@@ -172,7 +172,7 @@ var Comparisons = []Comparison{
 	{Script: "scripts/net/tcpretrans.star", Args: "--table", Scene: "retry", Mine: map[string]string{"port": "{port}"}, Interrupts: true},
 	{Script: "scripts/net/tcpretrans.star", Args: "--count", Scene: "retry", Mine: map[string]string{"port": "{port}"}, Interrupts: true},
 	{Script: "scripts/net/tcpconnlat.star", Args: "--rows=1000", Scene: "net", Mine: map[string]string{"port": "{port}"}, Interrupts: true},
-	{Script: "scripts/net/tcpstates.star", Args: "--port={port}", Scene: "net", Interrupts: true},
+	{Script: "scripts/net/tcpstates.star", Args: "--table --port={port}", Scene: "net", Interrupts: true},
 	{Script: "scripts/net/tcprtt.star", Args: "--port={port} --by=none", Scene: "net", Interrupts: true},
 	{Script: "scripts/net/tcprtt.star", Args: "--port={port} --by=local", Scene: "net", Interrupts: true},
 	{Script: "scripts/net/tcprtt.star", Args: "--port={port} --by=remote", Scene: "net", Interrupts: true},

@@ -21,6 +21,12 @@ var questions = []struct{ name, want string }{
 	// The file system of a guest's root caches no absence.
 	{"dcsnoop", `\d+ cat +M none1\n(.|\n)*\d+ cat +M none1\n`},
 	{"filelife", `[\d:]+ +\d+ rm +[\d.]+ short1\n(.|\n)* short2\n(.|\n)* short3\n`},
+	{"vfscount", `vfs_read +13\n`},
+	{"vfsstat", `calls of vfs functions\n.*\n.*\n +1\.[3-9]`},
+	{"argdist", `count\n-.*\n +777 +13\n`},
+	{"argdist", `\$retval +count\n-.*\n +777 +13\n`},
+	{"stackcount", `13 samples [^\n]*\n[^\n]* vfs_read\+`},
+	{"cpudist", `time on a CPU\ndelay, \d+ events`},
 	{"cputhrottle", `slow +\d+ `},
 	{"swaps", `cat +\d+ +\d+\n`},
 }
@@ -68,6 +74,13 @@ ask tcptop --system -- sh -c 'nc -l -p 5000 >/dev/null & sleep 0.5; echo hello |
 ask tcpresets --system -- sh -c 'nc 127.0.0.1 9; true'
 ask dcsnoop -- sh -c 'cat /w/none1; cat /w/none1'
 ask filelife -- sh -c 'cd /w; for i in 1 2 3; do echo >short$i; rm short$i; done'
+ask vfscount -- dd if=/dev/zero of=/dev/null bs=777 count=13
+ask vfsstat -i 10s -- dd if=/dev/zero of=/dev/null bs=777 count=13
+ask argdist -C 'p::vfs_read(struct file *file, char *buf, size_t count):size_t:count:count == 777' \
+	-C 'r::vfs_read(struct file *file, char *buf, size_t count):long:$retval:$entry(count) == 777' \
+	-- dd if=/dev/zero of=/dev/null bs=777 count=13
+ask stackcount -K vfs_read -- dd if=/dev/zero of=/dev/null bs=777 count=13
+ask cpudist -- sh -c 'sleep 0.1; sleep 0.1'
 mkdir /cg /big; mount -t cgroup2 none /cg; mount -t tmpfs none /big
 echo +cpu +memory >/cg/cgroup.subtree_control; mkdir /cg/slow /cg/small
 echo 5000 20000 >/cg/slow/cpu.max; echo 8M >/cg/small/memory.max
