@@ -9,8 +9,8 @@ import (
 	"ppscript/stdlib"
 )
 
-// The tools of others by name: of Debian's packages bpfcc-tools 0.26, bpftrace 0.17 and
-// perf-tools-unstable 1.0.1.
+// The tools of others by name: of Debian's packages bpfcc-tools 0.26, libbpf-tools 0.26, bpftrace
+// 0.17 and perf-tools-unstable 1.0.1.
 const (
 	bccTools = `
 argdist bashreadline bindsnoop biolatency biolatpcts biopattern biosnoop biotop bitesize bpflist
@@ -27,6 +27,14 @@ syscount tclcalls tclflow tclobjnew tclstat tcpaccept tcpcong tcpconnect tcpconn
 tcplife tcpretrans tcprtt tcpstates tcpsubnet tcpsynbl tcptop tcptracer threadsnoop tplist trace
 ttysnoop vfscount vfsstat virtiostat wakeuptime xfsdist xfsslower zfsdist zfsslower
 `
+	libbpfTools = `
+bashreadline bindsnoop biolatency biopattern biosnoop biostacks biotop bitesize btrfsdist btrfsslower
+cachestat capable cpudist cpufreq drsnoop execsnoop exitsnoop ext4dist ext4slower filelife filetop
+fsdist fsslower funclatency gethostlatency hardirqs javagc killsnoop klockstat ksnoop llcstat mdflush
+mountsnoop nfsdist nfsslower numamove offcputime oomkill opensnoop readahead runqlat runqlen
+runqslower sigsnoop slabratetop softirqs solisten statsnoop syscount tcpconnect tcpconnlat tcplife
+tcprtt tcpstates tcpsynbl tcptop tcptracer vfsstat wakeuptime xfsdist xfsslower
+`
 	bpftraceTools = `
 bashreadline biolatency biosnoop biostacks bitesize capable cpuwalk dcsnoop execsnoop
 gethostlatency killsnoop loads mdflush naptime oomkill opensnoop pidpersec runqlat runqlen
@@ -41,7 +49,7 @@ killsnoop kprobe opensnoop perf-stat-hist reset-ftrace syscount tcpretrans tpoin
 
 // Each name that people type is that of a script here, or some page says what to write in its place.
 func TestToolsOfOthersAreFound(t *testing.T) {
-	for _, names := range []string{bccTools, bpftraceTools, perfTools} {
+	for _, names := range []string{bccTools, libbpfTools, bpftraceTools, perfTools} {
 		for _, name := range strings.Fields(names) {
 			_, profiler := stdlib.Find(name)
 			_, script := scriptlib.Find(name)
