@@ -35,13 +35,15 @@ type Misses struct {
 	events   []*missedTracepoint
 	reported uint64
 	next     time.Time // time of the next look
+	told     []string  // programs that hide events, and were named to the user
 }
 
 // missedTracepoint is an event of perf, with the programs attached to its
 // tracepoint.
 type missedTracepoint struct {
 	fd       int
-	skipped  uint64 // counted by programs that are gone
+	skipped  uint64          // counted by programs that are gone
+	unread   map[uint32]bool // programs that may not be opened, or not any more
 	programs map[uint32]*missingProgram
 }
 
@@ -51,6 +53,7 @@ type missingProgram struct {
 	own     *ebpf.Program
 	began   uint64
 	skipped uint64
+	hides   string // its name, if it hides events from perf
 }
 
 // WatchMisses watches events, which are descriptors of perf_event_open and stay the caller's. It
@@ -66,7 +69,7 @@ func WatchMisses(events []int) *Misses {
 		if err != nil {
 			continue
 		}
-		at := &missedTracepoint{fd: own, programs: map[uint32]*missingProgram{}}
+		at := &missedTracepoint{fd: own, programs: map[uint32]*missingProgram{}, unread: map[uint32]bool{}}
 		at.look(true)
 		w.events = append(w.events, at)
 	}
@@ -156,9 +159,10 @@ func (at *missedTracepoint) look(first bool) {
 		}
 		own, err := ebpf.NewProgramFromID(ebpf.ProgramID(id))
 		if err != nil {
-			continue // the program is gone, or may not be opened
+			at.unread[id] = true // the program is gone, or may not be opened
+			continue
 		}
-		p := &missingProgram{own: own}
+		p := &missingProgram{own: own, hides: hides(own, id)}
 		if first {
 			p.began = p.read()
 		}

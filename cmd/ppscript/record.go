@@ -212,7 +212,9 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 		}
 	}
 	a.Say(r.Summary())
-	hidden.Tell(func(format string, args ...any) { a.Say(fmt.Sprintf(format, args...)) })
+	say := func(format string, args ...any) { a.Say(fmt.Sprintf(format, args...)) }
+	hidden.Tell(say)
+	hidden.TellHiding(say, "")
 	return recordStatus(a, w, src, c, command, r.Lost()+missing)
 }
 

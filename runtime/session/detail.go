@@ -81,6 +81,7 @@ func (r *run) sayLeftOut() {
 		}
 	}
 	r.in.skipped.Tell(r.env.msgs.say)
+	r.in.skipped.TellHiding(r.env.msgs.say, missedSince)
 	if r.in.kernel == nil && r.env.rec.file == nil {
 		r.plan.SayMissed(r.env.msgs.say)
 	}

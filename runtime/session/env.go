@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"ppscript/bpf/hookcost"
 	"ppscript/bpf/load"
 	"ppscript/bpf/walk"
 	"ppscript/runtime/event"
@@ -14,6 +15,7 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/source/eventkind"
 	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/perf"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/system/kerneltype"
 	"ppscript/runtime/system/memory"
@@ -39,6 +41,7 @@ type env struct {
 	sieves       sieves
 	memory       *expr.Kernel                 // the kernel's memory for expressions; nil for recordings
 	idle         func(kernel.IdlePart) string // see placement.Env
+	hiding       func(*event.Schema) string   // see placement.Env; nil for recordings
 	tending
 }
 
@@ -60,6 +63,13 @@ func open(ctx context.Context, cfg *Config) (*env, error) {
 		refused: map[string]bool{},
 	}
 	if cfg.Options.Recording.Path == "" {
+		find := sync.OnceValue(hookcost.FindHiding)
+		w.hiding = func(s *event.Schema) string {
+			if e := (perf.EventConfig{Schema: s}); !e.Tracepoint() {
+				return ""
+			}
+			return find().At(s.ID)
+		}
 		w.memory = expr.NewKernel(kerneltype.Running())
 	}
 	w.rec = &recordings{cfg: cfg, msgs: w.msgs, opening: ctx}

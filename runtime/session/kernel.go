@@ -49,6 +49,7 @@ func (w *env) kernelEnv() placement.Env {
 		Intervals:     o.Interval > 0,
 		Stacks:        placement.Stacks{MaxStack: stack.Most(false)},
 		Idle:          w.idle,
+		Hiding:        w.hiding,
 		OnlyCounted:   perf.OnlyCounted,
 	}
 	t.KeptBytes, t.KeptCPUs = o.windowSize()

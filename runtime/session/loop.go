@@ -11,6 +11,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/session/cost"
 	"ppscript/runtime/system/memory"
 	"ppscript/runtime/system/poll"
@@ -31,6 +32,17 @@ const beatTime = 500 * time.Millisecond
 // idleTime is the longest sleep of the loop if no events come, or if programs do
 // all the work. Whatever needs the loop wakes it.
 const idleTime = 10 * time.Second
+
+// taking tells how to get events that are hidden from perf, if there is a way.
+func (r *run) taking() string {
+	if r.cfg.Options.Reading.Engine == placement.EnginePerf {
+		return "; without --engine perf, programs that nothing is hidden from take them"
+	}
+	return ""
+}
+
+// missedSince follows the names of programs that were attached while the run observed.
+const missedSince = "; a run that begins now takes them by programs"
 
 // loop runs until something ends the run, then shows the last results.
 func (r *run) loop(ctx context.Context) error {
@@ -53,6 +65,7 @@ func (r *run) loop(ctx context.Context) error {
 		r.env.msgs.sayOnce("perf does not deliver all of the idle task, and the result lacks it, of " + what +
 			"; `ppscript doctor` tells more")
 	}
+	r.in.skipped.TellHiding(r.env.msgs.say, r.taking())
 	r.account.lastEvent = r.undated()
 	r.in.counters.since(r.started)
 	defer work(r.plan)()
@@ -87,6 +100,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		o.Limits.budget.Measure()
 		r.in.skipped.Look(now)
+		r.in.skipped.TellHiding(r.env.msgs.say, missedSince)
 		r.in.windows.due()
 		if p := r.playback; p != nil {
 			if ended {

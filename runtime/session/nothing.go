@@ -51,6 +51,10 @@ func (r *run) nothing() string {
 		took = took.Round(100 * time.Millisecond)
 	}
 	text := fmt.Sprintf("no events came: 0 of %s in %v", r.observed(), took)
+	if others := r.in.skipped.Unread(); others != "" {
+		text += "; another tool attached BPF programs there meanwhile (" + others +
+			"), which may hide them from perf: a run that begins now takes them by programs"
+	}
 	if r.cfg.Watching == nil {
 		return text
 	}

@@ -84,6 +84,9 @@ type Env struct {
 	// Idle names the CPUs for which perf delivers no events of a part while they are idle; "" if
 	// none are known, nil if this is not checked.
 	Idle func(kernel.IdlePart) string
+	// Hiding names BPF programs of other tools that hide an event's hits from perf; "" if none are
+	// known, nil if this is not checked.
+	Hiding func(s *event.Schema) string
 	// OnlyCounted reports that the kernel can count an event but not sample it; nil if this is not
 	// checked.
 	OnlyCounted func(s *event.Schema) bool

@@ -50,7 +50,7 @@ func (e *Env) idleOf(part kernel.IdlePart) string {
 func (e *Env) Unseen(events ...*event.Schema) bool {
 	return slices.ContainsFunc(events, func(s *event.Schema) bool {
 		part, ok := idlePart(s)
-		return ok && part != kernel.IdleSamples && e.idleOf(part) != ""
+		return ok && part != kernel.IdleSamples && e.idleOf(part) != "" || e.hiding(s) != ""
 	})
 }
 

@@ -23,8 +23,9 @@ import (
 // It is done where it pays: for sample members and texts that only programs see, for
 // predicates that would let many events through, for a few fields of a large record. It is
 // not done, unless asked for, in front of joins and folds. Nor is it done where whole
-// records are shown, unless the user asks for such a sample member: the kernel sets the
-// flags of a record (interrupts, preemption) only after programs have run.
+// records are shown, unless the user asks for such a sample member, or perf would not get
+// them: the kernel sets the flags of a record (interrupts, preemption) only after programs
+// have run.
 
 // It pays to send fewBytes or less of a record that has fewOf bytes or more, on
 // average.
@@ -63,13 +64,14 @@ func (p *Placer) records() *projector {
 		p.out.ProjectionNo = t.NoProjection
 		return nil
 	}
-	c := &projector{p: p, part: &bpf.Part{}}
+	hidden := p.hidden()
+	c := &projector{p: p, part: &bpf.Part{}, must: len(hidden) > 0}
 	err := c.build()
 	var unseen []string
 	if err == nil {
 		unseen = p.unseen()
 	}
-	wanted := len(unseen) > 0 || len(p.Reads.Contexts)+len(p.Reads.Texts) > 0
+	wanted := len(unseen)+len(hidden) > 0 || len(p.Reads.Contexts)+len(p.Reads.Texts) > 0
 	if t.Engine != EngineBPF && !wanted && p.keepsState() {
 		// An event that comes while programs are busy is counted as lost, but
 		// its place among the others is not known, so that a join could not
@@ -88,6 +90,8 @@ func (p *Placer) records() *projector {
 	case len(unseen) > 0:
 		c.must = true
 		c.why = cmp.Or(c.why, "perf does not deliver all of the idle task of "+strings.Join(unseen, "; "))
+	case len(hidden) > 0:
+		c.why = cmp.Or(c.why, "BPF programs of other tools hide from perf "+strings.Join(hidden, "; "))
 	}
 	if c.why == "" {
 		return nil
@@ -236,7 +240,7 @@ func (c *projector) fields() error {
 					err = not("%s is not sent", f.F.Name)
 				}
 			case place == event.InSlot:
-			case f.View != expr.ViewValue:
+			case f.View != expr.ViewValue, f.F.Kind == event.Array:
 				c.whole = true
 			default:
 				want[f.F] = true
