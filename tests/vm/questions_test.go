@@ -26,6 +26,8 @@ var questions = []struct{ name, want string }{
 	{"argdist", `count\n-.*\n +777 +13\n`},
 	{"argdist", `\$retval +count\n-.*\n +777 +13\n`},
 	{"stackcount", `13 samples [^\n]*\n[^\n]* vfs_read\+`},
+	// The second time all pages are there.
+	{"cachetop", ` 0 dd +32 +0 +0 +100\.00 (.|\n)* 0 dd +(1\d|2\d|3[01]) +[1-9]\d* +0 `},
 	{"cpudist", `time on a CPU\ndelay, \d+ events`},
 	{"cputhrottle", `slow +\d+ `},
 	{"swaps", `cat +\d+ +\d+\n`},
@@ -80,6 +82,9 @@ ask argdist -C 'p::vfs_read(struct file *file, char *buf, size_t count):size_t:c
 	-C 'r::vfs_read(struct file *file, char *buf, size_t count):long:$retval:$entry(count) == 777' \
 	-- dd if=/dev/zero of=/dev/null bs=777 count=13
 ask stackcount -K vfs_read -- dd if=/dev/zero of=/dev/null bs=777 count=13
+exec 3</dev/vda # as long as somebody has it open, its pages stay
+ask cachetop -i 60s -- sh -c 'for n in 1 2; do dd if=/dev/vda of=/dev/null bs=4k skip=1000 count=32; done'
+exec 3<&-
 ask cpudist -- sh -c 'sleep 0.1; sleep 0.1'
 mkdir /cg /big; mount -t cgroup2 none /cg; mount -t tmpfs none /big
 echo +cpu +memory >/cg/cgroup.subtree_control; mkdir /cg/slow /cg/small
