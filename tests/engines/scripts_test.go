@@ -243,12 +243,16 @@ var values = map[string]string{
 	"ldlat_loads than": "1", "ldlat_stores than": "1",
 }
 
+// ofRuns are options of every script that some scripts declare again, with another default: the session
+// takes them, whichever engine runs.
+var ofRuns = []string{"duration", "interval", "reports"}
+
 // optionsOf are the options that can be added to a choice, each with each value
 // that makes a difference.
 func (p *planner) optionsOf(t *testing.T, name string, c choice) (list []setting) {
 	t.Helper()
 	for _, o := range p.load(t, name).Options.Options {
-		if o.Positional || c.options[o.Name] != nil {
+		if o.Positional || c.options[o.Name] != nil || slices.Contains(ofRuns, o.Name) {
 			continue
 		}
 		switch o.Type {
@@ -285,6 +289,7 @@ var uncompared = map[string]string{
 	"kvmmmu cut --more=":                                "lines of single events beside a table are compared by signal",
 	"scripts/block/opensnoop.star whole --lib=":         "without programs names are read later: tests/oracle compares with the kernel's",
 	"scripts/block/opensnoop.star cut --lib=":           "likewise",
+	"scripts/block/bitesize.star whole --comm=":         "a condition as syscount has it: who asks in the scene is the kernel",
 	"scripts/block/biosnoop.star cut --disk=":           "a row for each pair: the pairs are compared as a table",
 	"scripts/block/biosnoop.star cut --filter=":         "a row for each pair: the pairs are compared as a table",
 	"scripts/block/biosnoop.star cut --queue=true":      "a row for each pair: the pairs are compared as a table",
