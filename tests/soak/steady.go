@@ -32,6 +32,10 @@ var steady = []struct {
 	{"profile -F 199 -g --top 5 -i 1s", false},
 }
 
+// startPatience bounds the start of all profilers: it takes a minute of CPU time in a guest, which may
+// get a third of a CPU.
+const startPatience = 5 * time.Minute
+
 // A profiler is one that runs all the time.
 type profiler struct {
 	args     string
@@ -81,7 +85,7 @@ func (s *scene) startSteady(ctx context.Context, in *room) (list []*profiler, er
 		switch {
 		case len(silent) == 0:
 			return list, nil
-		case ctx.Err() != nil || time.Since(begin) > 2*time.Minute:
+		case ctx.Err() != nil || time.Since(begin) > startPatience:
 			stopAll(list)
 			for _, p := range list {
 				if slices.Contains(silent, p.args) {

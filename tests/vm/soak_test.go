@@ -15,7 +15,7 @@ func TestSoakOfCPUsThatComeAndGo(t *testing.T) {
 		"/w/load":     build(t, "amd64", "tests/testkit/load"),
 		"/w/soak":     build(t, "amd64", "tests/soak"),
 	}
-	r := Run(t, Guest{CPUs: 2, MemoryMiB: 1536, Files: files, Timeout: 4 * time.Minute}, `
+	r := Run(t, Guest{CPUs: 2, MemoryMiB: 1536, Files: files, Timeout: 8 * time.Minute}, `
 unset GOGC
 cpu=/sys/devices/system/cpu/cpu1/online
 soak -length 15s -kills 10 -forks 5 -stress=false -ppscript /w/ppscript -load /w/load >said 2>&1 &
