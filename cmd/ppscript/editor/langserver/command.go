@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Command is the subcommand lsp of the program; options are made when it runs.
+// Command returns the subcommand lsp. It calls options when the subcommand
+// runs.
 func Command(options func() (Options, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lsp",

@@ -6,7 +6,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// complete lists what may be written at a place.
+// complete lists the words that may be written at a place.
 func (s *server) complete(d *source, p *documentParams) (any, error) {
 	offset := d.text.offset(p.Position)
 	items := []completionItem{}
@@ -36,7 +36,8 @@ func (d *source) item(label string, kind int, detail, doc string, from, to int) 
 	return completionItem{Label: label, Kind: kind, Detail: detail, Documentation: doc, TextEdit: edit}
 }
 
-// about is what a name is: declared is its full name, if it is a word of the
+// about returns the kind, the type or summary, and the documentation of a name.
+// declared is the full name, such as "stream.by", if the name is a word of the
 // language.
 func (s *server) about(d *source, declared, name string) (kind int, detail, doc string) {
 	if b, ok := d.reg.Find(declared); ok {

@@ -13,8 +13,8 @@ import (
 	"ppscript/stdlib"
 )
 
-// definition finds where the name at a place is bound: in the function around
-// it, in the document, or in a file that this loads.
+// definition finds where the name at a place is bound: in the enclosing
+// function, in the document, or in a file that the document loads.
 func (s *server) definition(d *source, p *documentParams) (any, error) {
 	at := p.Position
 	offset := d.text.offset(at)
@@ -64,14 +64,16 @@ func parsed(name, content string) *syntax.File {
 	return tree
 }
 
-// locate is a place of a file; its beginning if pos is not known.
+// locate returns the location of the word at pos in a file, or the beginning of
+// the file if pos is not valid.
 func locate(file string, t *text, pos syntax.Position) location {
 	at := t.at(max(int(pos.Line), 1), max(int(pos.Col), 1))
 	_, _, end := t.word(t.offset(at))
 	return location{URI: uriOf(file), Range: span{Start: at, End: t.position(end)}}
 }
 
-// loadAt is the load statement in which the place is, with the module it names.
+// loadAt returns the load statement around a line (from 1) and the module that
+// it names; nil without one.
 func loadAt(tree *syntax.File, line int) (load *syntax.LoadStmt, module string) {
 	for _, stmt := range tree.Stmts {
 		if l, ok := stmt.(*syntax.LoadStmt); ok && int(l.Load.Line) <= line && line <= int(l.Rparen.Line) {
@@ -81,7 +83,8 @@ func loadAt(tree *syntax.File, line int) (load *syntax.LoadStmt, module string) 
 	return nil, ""
 }
 
-// boundIn is where a file binds a name; not valid if it does not.
+// boundIn returns the position where a file binds a name at top level; it is
+// not valid if the file does not.
 func boundIn(tree *syntax.File, name string) (pos syntax.Position) {
 	if tree == nil {
 		return pos
@@ -101,7 +104,7 @@ func boundIn(tree *syntax.File, name string) (pos syntax.Position) {
 	return pos
 }
 
-// target is where an assignment names name.
+// target returns the position of name on the left-hand side of an assignment.
 func target(lhs syntax.Expr, name string) (pos syntax.Position) {
 	syntax.Walk(lhs, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -117,8 +120,8 @@ func target(lhs syntax.Expr, name string) (pos syntax.Position) {
 	return pos
 }
 
-// localOf is where the innermost functions around a line bind a name: as a
-// parameter, or by an assignment.
+// localOf returns the position where the innermost function around a line binds
+// a name, as a parameter or by an assignment.
 func localOf(tree *syntax.File, name string, line int) (pos syntax.Position) {
 	syntax.Walk(tree, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -140,10 +143,12 @@ func localOf(tree *syntax.File, name string, line int) (pos syntax.Position) {
 	return pos
 }
 
-// indented says that a binding is not at the margin: there, it is the file's.
+// indented reports that a binding is indented. A binding at the margin belongs
+// to the file, not to a function.
 func indented(at syntax.Position) bool { return at.Col > 1 }
 
-// inside looks at the parameters of a function that is around the line.
+// inside reports that the line is in a function; if one of its parameters has
+// the name, *pos becomes its position.
 func inside(fn syntax.Node, params []syntax.Expr, name string, line int, pos *syntax.Position) bool {
 	start, end := fn.Span()
 	if line < int(start.Line) || line > int(end.Line) {
@@ -160,9 +165,9 @@ func inside(fn syntax.Node, params []syntax.Expr, name string, line int, pos *sy
 	return true
 }
 
-// loadedFile is the file that a load of the document names, and its text. What
-// lies in no file, such as the library in the program, is written into the
-// user's cache, where it can be read.
+// loadedFile returns the file that a load statement of the document names, and
+// its text. A module without a file, such as the standard library inside the
+// program, is written into the user's cache, so that the editor can open it.
 func (s *server) loadedFile(d *source, module string) (file, content string) {
 	switch rest, std := strings.CutPrefix(module, "@stdlib//"); {
 	case std:
@@ -188,7 +193,8 @@ func (s *server) loadedFile(d *source, module string) (file, content string) {
 	return "", ""
 }
 
-// cached writes a text into the user's cache; "" if that is not possible.
+// cached writes a text into the user's cache and returns the path of the file,
+// "" if that is not possible.
 func cached(name string, content []byte) string {
 	dir, err := os.UserCacheDir()
 	if err != nil || !filepath.IsLocal(name) {
@@ -201,7 +207,7 @@ func cached(name string, content []byte) string {
 	if os.MkdirAll(filepath.Dir(file), 0o700) != nil {
 		return ""
 	}
-	_ = os.Remove(file) // of another version
+	_ = os.Remove(file) // left by another version
 	if os.WriteFile(file, content, 0o400) != nil {
 		return ""
 	}

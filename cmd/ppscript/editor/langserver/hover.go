@@ -68,7 +68,8 @@ func (s *server) explain(d *source, path string, begin, end int) string {
 	return ""
 }
 
-// fieldText explains a field of the events that a text names.
+// fieldText describes a field of the events that text names: its type, size and
+// offset.
 func fieldText(c *prompt.Completer, text, name string) string {
 	f := c.Field(text, name)
 	if f == nil {
@@ -77,7 +78,8 @@ func fieldText(c *prompt.Completer, text, name string) string {
 	return fenced(fmt.Sprintf("%s: %s, %d bytes at %d", f.Name, f.Type, f.Size, f.Offset))
 }
 
-// literalAt is the text in quotes around an offset, with them; "" if there is none.
+// literalAt returns the string literal around an offset, with its quotes; "" if
+// there is none.
 func literalAt(tree *syntax.File, t *text, offset int) (raw string) {
 	if tree == nil {
 		return ""
@@ -134,8 +136,8 @@ func (s *server) event(d *source, offset int) (value string, begin, end int) {
 
 func fenced(text string) string { return "```python\n" + strings.TrimRight(text, "\n") + "\n```" }
 
-// format is the text in the usual style, as one change; a text with mistakes
-// stays as it is.
+// format returns one change that replaces the text by the formatted one. A text
+// with syntax errors stays as it is.
 func (s *server) format(d *source, _ *documentParams) (any, error) {
 	out, err := starfmt.Format(d.path, []byte(d.text.content))
 	if err != nil || string(out) == d.text.content {

@@ -15,12 +15,13 @@ import (
 )
 
 const (
-	pause     = 200 * time.Millisecond // after a key, before a check
+	pause     = 200 * time.Millisecond // between the last change and the check
 	checkTime = 30 * time.Second
 )
 
-// check looks for mistakes once nobody has typed for a moment, in a process of
-// its own: it opens nothing, and if it hangs it is ended.
+// check looks for mistakes once the user has paused typing. It runs ppscript
+// check as a separate process, which opens no events and is killed if it takes
+// longer than checkTime.
 func (s *server) check(d *source) {
 	d.close()
 	ctx, cancel := context.WithTimeout(s.ctx, checkTime)
@@ -42,14 +43,15 @@ func (s *server) check(d *source) {
 	})
 }
 
-// problems are the mistakes of a document, and what will be slow; ok is false
-// if they could not be found out.
+// problems returns the mistakes of a document, notes about slow functions and
+// notes about events that could not be verified. ok is false if the check did
+// not finish.
 func (s *server) problems(ctx context.Context, d *source) (list []diagnostic, ok bool) {
 	cmd := exec.CommandContext(ctx, s.Program, "check", "--format", "json", "--as", d.path, "-")
 	cmd.Stdin = strings.NewReader(d.text.content)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Second
-	out, _ := cmd.Output() // its exit code says that there are mistakes
+	out, _ := cmd.Output() // an error only says that there are mistakes
 	var found struct {
 		Errors                  []console.Problem
 		Interpreted, Unverified []string
@@ -70,8 +72,8 @@ func (s *server) problems(ctx context.Context, d *source) (list []diagnostic, ok
 	return list, true
 }
 
-// diagnostic is a mistake, where it is: of another file that the document loads,
-// in the first line.
+// diagnostic converts a mistake to the protocol's form. A mistake in a file that
+// the document loads is shown in the first line.
 func (d *source) diagnostic(p console.Problem) diagnostic {
 	message := p.Message
 	if p.Hint != "" {
@@ -88,7 +90,8 @@ func (d *source) diagnostic(p console.Problem) diagnostic {
 		Message: message}
 }
 
-// interpreted is the note that a function is slow: "FILE:LINE:COLUMN: WHY".
+// interpreted makes the note that a function is slow. why has the form
+// "FILE:LINE:COLUMN: REASON".
 func (d *source) interpreted(why string) diagnostic {
 	at, reason, ok := strings.Cut(why, ": ")
 	file, line, column := console.SplitPlace(at)
@@ -99,7 +102,8 @@ func (d *source) interpreted(why string) diagnostic {
 		Message: "interpreted for each event, ten times slower: " + reason}
 }
 
-// unverified is the note that nothing is known here of an event: "EVENT: WHY", where the document names it.
+// unverified makes the note that this machine lacks an event, at the place where the document names
+// it. why has the form "EVENT: REASON".
 func (d *source) unverified(why string) diagnostic {
 	event, _, _ := strings.Cut(why, ": ")
 	at := span{}
@@ -109,7 +113,8 @@ func (d *source) unverified(why string) diagnostic {
 	return diagnostic{Range: at, Severity: severityInformation, Source: "ppscript", Message: why}
 }
 
-// wordAt is the word at a place, else the rest of its line.
+// wordAt returns the span of the word at a place, or of the rest of the line if
+// there is no word.
 func (d *source) wordAt(line, column int) span {
 	begin := d.text.at(line, max(column, 1))
 	from := d.text.offset(begin)

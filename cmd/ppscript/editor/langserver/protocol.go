@@ -1,7 +1,8 @@
 package langserver
 
-// This file is the part of the Language Server Protocol, version 3.17, that the
-// server speaks. Lines and characters count from 0; characters are UTF-16 units.
+// This file declares the messages of the Language Server Protocol, version 3.17,
+// that the server uses. Lines and characters count from 0; a character is a
+// UTF-16 code unit.
 
 type position struct {
 	Line      int `json:"line"`
@@ -24,7 +25,8 @@ type document struct {
 	Text    string `json:"text,omitempty"`
 }
 
-// documentParams are those of all requests about one document.
+// documentParams has the parameters of every request about a document; each
+// request uses some of them.
 type documentParams struct {
 	TextDocument   document `json:"textDocument"`
 	Position       position `json:"position"`
@@ -32,10 +34,10 @@ type documentParams struct {
 		Range *span  `json:"range"`
 		Text  string `json:"text"`
 	} `json:"contentChanges"`
-	NewName string `json:"newName"` // of rename
+	NewName string `json:"newName"` // only of rename
 	Context struct {
 		Diagnostics []diagnostic `json:"diagnostics"`
-	} `json:"context"` // of codeAction
+	} `json:"context"` // only of codeAction
 }
 
 type initializeResult struct {
@@ -49,7 +51,7 @@ type serverInfo struct {
 }
 
 type capabilities struct {
-	TextDocumentSync           int               `json:"textDocumentSync"` // 1: whole texts
+	TextDocumentSync           int               `json:"textDocumentSync"` // 1: the client sends whole texts
 	CompletionProvider         completionOptions `json:"completionProvider"`
 	HoverProvider              bool              `json:"hoverProvider"`
 	DefinitionProvider         bool              `json:"definitionProvider"`
@@ -95,7 +97,7 @@ type completionOptions struct {
 	TriggerCharacters []string `json:"triggerCharacters"`
 }
 
-// Kinds of completions.
+// Kinds of completion items, as the protocol numbers them.
 const (
 	kindMethod   = 2
 	kindFunction = 3
@@ -129,7 +131,7 @@ type markup struct {
 	Value string `json:"value"`
 }
 
-// Severities of problems.
+// Severities of diagnostics, as the protocol numbers them.
 const (
 	severityError       = 1
 	severityInformation = 3

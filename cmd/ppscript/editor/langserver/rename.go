@@ -8,11 +8,11 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// identifier is what may be a name.
+// identifier matches a valid name.
 var identifier = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z_0-9]*$`)
 
-// rename gives the name at a place another one, wherever the document means the same thing by it. What a load
-// brings has its name from another file.
+// rename renames the variable, function or parameter at a place, wherever the document uses it. A
+// loaded name is refused: it is declared in another file.
 func (s *server) rename(d *source, p *documentParams) (any, error) {
 	if !identifier.MatchString(p.NewName) {
 		return nil, invalid(p.NewName + " is no name")
@@ -22,11 +22,11 @@ func (s *server) rename(d *source, p *documentParams) (any, error) {
 		return nil, invalid("the text has a mistake that hides what names mean; mend it first")
 	}
 	known := d.reg.Predeclared().Has
-	// Names that are not known stay unresolved, and the others are resolved all the same.
+	// The error is ignored: unknown names stay unresolved, and all others are resolved.
 	_ = resolve.File(tree, known, starlark.Universe.Has)
 	at := d.text.position(d.text.offset(p.Position))
 	var meant *syntax.Ident
-	uses := map[*syntax.Ident][]*syntax.Ident{} // by where they are bound first
+	uses := map[*syntax.Ident][]*syntax.Ident{} // by the identifier that binds them first
 	loads := map[*syntax.Ident]bool{}
 	syntax.Walk(tree, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -66,7 +66,8 @@ func (s *server) rename(d *source, p *documentParams) (any, error) {
 	return workspaceEdit{Changes: map[string][]textEdit{d.uri: edits}}, nil
 }
 
-// keywords are the names with which calls give an argument to a parameter.
+// keywords returns the identifiers by which calls pass param as a keyword
+// argument.
 func keywords(tree *syntax.File, param *syntax.Ident) (list []*syntax.Ident) {
 	var of *syntax.Ident // the function that has the parameter
 	syntax.Walk(tree, func(n syntax.Node) bool {

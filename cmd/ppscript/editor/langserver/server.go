@@ -1,7 +1,7 @@
-// Package langserver is a server of the Language Server Protocol for scripts:
-// editors show mistakes while one types, complete names, events and fields,
-// explain words, find definitions and format. Scripts are loaded, never run;
-// what is wrong with one is found by a process of its own.
+// Package langserver is a Language Server Protocol server for scripts. With it,
+// editors show mistakes as the user types, complete names, events and fields,
+// explain words, find definitions and format. Scripts are loaded, never run. A
+// separate process, ppscript check, finds their mistakes.
 package langserver
 
 import (
@@ -19,20 +19,20 @@ import (
 	"ppscript/runtime/script"
 )
 
-// Options are what the server needs of the program.
+// Options has the parts of the program that the server uses.
 type Options struct {
 	Version string
-	Program string // finds mistakes: PROGRAM check --format json --as FILE -
-	// Host makes a host that loads scripts.
+	Program string // the executable, which is run as: PROGRAM check --format json --as FILE -
+	// Host makes a script host and the registry of its builtins.
 	Host func() (*script.Host, *builtins.Registry, error)
-	// Bench knows the fields of events.
+	// Bench returns the fields of events.
 	Bench *explore.Workbench
-	// Resolve finds a file of a library: its full name and its text.
+	// Resolve finds a file of a library and returns its full name and its text.
 	Resolve func(module, from string) (name string, text []byte, err error)
 	Scripts []string // names of profilers
 }
 
-// Serve speaks the protocol until the client leaves or ctx ends.
+// Serve answers requests until the client disconnects or ctx ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	s := &server{Options: o, open: map[string]*source{}}
 	defer s.checks.Wait()
@@ -49,7 +49,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	return nil
 }
 
-// A pipe is the client.
+// A pipe is the connection to the client: requests are read from it, answers
+// are written to it.
 type pipe struct {
 	io.Reader
 	io.Writer
@@ -57,7 +58,7 @@ type pipe struct {
 
 func (pipe) Close() error { return nil }
 
-// A server has the documents that are open. Requests come one after another.
+// A server serves one client. Requests are handled one after another.
 type server struct {
 	Options
 	conn  *jsonrpc2.Conn
@@ -68,7 +69,7 @@ type server struct {
 	checks sync.WaitGroup
 }
 
-// handle answers a request; of a notification the answer goes nowhere.
+// handle answers a request. The result for a notification is dropped.
 func (s *server) handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
 	var p documentParams
 	if r.Params != nil && r.Method != "initialize" {
@@ -119,7 +120,7 @@ func (s *server) handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request
 	return answer(s, d, &p)
 }
 
-// answers are the requests about a place of a document.
+// answers has the handler of each request about an open document.
 var answers = map[string]func(s *server, d *source, p *documentParams) (any, error){
 	"textDocument/completion":    (*server).complete,
 	"textDocument/hover":         (*server).hover,
@@ -149,7 +150,7 @@ func (s *server) initialize() initializeResult {
 	}
 }
 
-// edited takes the new text of a document.
+// edited stores the new text of a document, loads it and starts a check.
 func (s *server) edited(doc document, content string) error {
 	d := s.open[doc.URI]
 	if d == nil {
@@ -166,7 +167,8 @@ func (s *server) edited(doc document, content string) error {
 	return nil
 }
 
-// pathOf is the file that a URI names; of a document that was never saved its name.
+// pathOf returns the path of the file that a URI names, or a stand-in name for a
+// document that was never saved.
 func pathOf(uri string) (string, error) {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -181,5 +183,5 @@ func pathOf(uri string) (string, error) {
 	return "", fmt.Errorf("%s: want a URI of a file", uri)
 }
 
-// uriOf is the URI of a file.
+// uriOf returns the URI of a file.
 func uriOf(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }

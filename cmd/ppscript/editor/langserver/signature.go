@@ -6,7 +6,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// signature shows the parameters of the call around a place, and which of them is written.
+// signature returns the parameters of the call around a place, and the one that the cursor
+// is in.
 func (s *server) signature(d *source, p *documentParams) (any, error) {
 	offset := d.text.offset(p.Position)
 	text := d.text.content[d.text.statement(offset):offset]
@@ -40,7 +41,7 @@ func (s *server) signature(d *source, p *documentParams) (any, error) {
 	return signatureHelp{Signatures: []signatureInformation{sig}, ActiveParameter: active}, nil
 }
 
-// fixes are the changes that mend problems: a misspelt name becomes the one that was meant.
+// fixes returns a change for each misspelt name: it becomes the name after "did you mean".
 func (s *server) fixes(_ *source, p *documentParams) (any, error) {
 	list := []codeAction{}
 	for _, d := range p.Context.Diagnostics {

@@ -14,17 +14,18 @@ import (
 	"ppscript/runtime/script/option"
 )
 
-// A source is a document that is open.
+// A source is a document that the editor has open.
 type source struct {
 	uri, path string
 	version   *int
 	text      *text
 
-	declarations // as of the last text that could be loaded
+	declarations // of the last text whose syntax was right
 	cancel       context.CancelFunc
 }
 
-// declarations are the names that a script declares.
+// declarations has a document's globals, the builtins and the options that it
+// declares.
 type declarations struct {
 	lang    *script.REPL
 	reg     *builtins.Registry
@@ -37,8 +38,8 @@ func (d *source) close() {
 	}
 }
 
-// load runs the declarations of a document. While its syntax is wrong, those of the
-// last text that was right count.
+// load runs the top-level statements of a document. While its syntax is wrong, the
+// declarations of the last correct text stay in use.
 func (s *server) load(d *source) {
 	if d.lang != nil && parsed(d.path, d.text.content) == nil {
 		return
@@ -47,8 +48,8 @@ func (s *server) load(d *source) {
 	if err != nil {
 		return
 	}
-	// As at the prompt, what is loaded has a name here as well. What is bound before
-	// a mistake is known; the mistake itself is for check to tell.
+	// As at the prompt, loaded names become globals. Names bound before a mistake
+	// are kept; check reports the mistake itself.
 	d.declarations = declarations{lang: host.NewREPL(), reg: reg}
 	_, _ = d.lang.ExecNamed(d.path, d.text.content)
 	for _, name := range slices.Sorted(maps.Keys(d.own())) {
@@ -58,13 +59,15 @@ func (s *server) load(d *source) {
 	}
 }
 
-// completer knows what may be written at the end of a text of this document.
+// completer makes a completer that finds the possible continuations of a text
+// of this document.
 func (s *server) completer(d *source) *prompt.Completer {
 	return &prompt.Completer{Lang: d.lang, Reg: d.reg, Bench: s.Bench, Scripts: s.Scripts,
 		Around: d.text.content}
 }
 
-// own are the values that the document itself binds, or loads.
+// own returns the values that the document binds or loads, without the
+// builtins.
 func (d *source) own() starlark.StringDict {
 	names := maps.Clone(d.lang.Globals())
 	for name := range d.reg.Predeclared() {
@@ -73,10 +76,12 @@ func (d *source) own() starlark.StringDict {
 	return names
 }
 
-// mainParameter finds the parameter of main, which has the values of options.
+// mainParameter matches the parameter of main, which holds the values of the
+// options.
 var mainParameter = regexp.MustCompile(`(?m)^def main\((\w+)`)
 
-// isOptions reports that a name at an offset is the parameter of main.
+// isOptions reports that a name at an offset is the parameter of the function
+// main around it.
 func (d *source) isOptions(name string, offset int) bool {
 	begin := d.text.statement(offset)
 	m := mainParameter.FindStringSubmatch(d.text.content[begin:])

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A text is the content of a document, with the beginnings of its lines.
+// A text is the content of a document, with the offset at which each line
+// begins.
 type text struct {
 	content string
 	lines   []int // offsets
@@ -22,7 +23,8 @@ func newText(content string) *text {
 	return t
 }
 
-// line is the text of a line, without its end.
+// line returns line n (from 0) without its line end; "" if there is no such
+// line.
 func (t *text) line(n int) string {
 	if n < 0 || n >= len(t.lines) {
 		return ""
@@ -34,8 +36,8 @@ func (t *text) line(n int) string {
 	return strings.TrimSuffix(t.content[t.lines[n]:end], "\r")
 }
 
-// offset is where a position is in the content; positions behind the end of a
-// line are at its end.
+// offset converts a position to an offset in bytes. A position past the end of
+// a line becomes the end of the line.
 func (t *text) offset(p position) int {
 	if p.Line < 0 {
 		return 0
@@ -54,7 +56,7 @@ func (t *text) offset(p position) int {
 	return t.lines[p.Line] + len(line)
 }
 
-// position is where an offset is.
+// position converts an offset in bytes to a position.
 func (t *text) position(offset int) position {
 	n := 0
 	for n+1 < len(t.lines) && t.lines[n+1] <= offset {
@@ -63,8 +65,8 @@ func (t *text) position(offset int) position {
 	return position{Line: n, Character: units(t.content[t.lines[n]:min(offset, len(t.content))])}
 }
 
-// at is the position of a column of a line, both from 1 and in characters, as
-// messages have them.
+// at converts a line and a column of a message to a position. Both count from
+// 1; columns count characters.
 func (t *text) at(line, column int) position {
 	text := t.line(line - 1)
 	i := 0
@@ -78,7 +80,7 @@ func (t *text) at(line, column int) position {
 	return position{Line: max(line-1, 0), Character: units(text[:i])}
 }
 
-// units is how many UTF-16 units a text has.
+// units returns the number of UTF-16 code units of a text.
 func units(s string) int {
 	n := 0
 	for _, r := range s {
@@ -87,8 +89,8 @@ func units(s string) int {
 	return n
 }
 
-// word is the name around an offset, with the names before it that dots join:
-// "agg.count"; begin is where its last part begins.
+// word returns the dotted name around an offset, such as "agg.count". begin and
+// end are the bounds of its last part.
 func (t *text) word(offset int) (path string, begin, end int) {
 	end = offset
 	for end < len(t.content) && isWord(t.content[end]) {
@@ -105,7 +107,8 @@ func (t *text) word(offset int) (path string, begin, end int) {
 	return t.content[start:end], begin, end
 }
 
-// statement is where the statement at the margin begins that an offset is in.
+// statement returns the offset at which the top-level statement around an
+// offset begins.
 func (t *text) statement(offset int) int {
 	for n := t.position(offset).Line; n > 0; n-- {
 		line := t.line(n)

@@ -16,20 +16,21 @@ import (
 )
 
 const (
-	atOnce   = 2       // runs beside each other
-	mostRead = 8 << 20 // bytes of what a run prints
-	mostTold = 1_600   // bytes of an answer to one who did not ask for more, 400 tokens or so
-	mostMore = 12_000  // bytes of one to somebody who did
-	mostEnd  = 500     // of mostTold for the end, where totals and losses are, of an answer that is cut
+	atOnce   = 2       // runs at the same time
+	mostRead = 8 << 20 // bytes of output that are read of a run
+	mostTold = 1_600   // bytes of an answer to a first question, about 400 tokens
+	mostMore = 12_000  // bytes of an answer to the tool more
+	mostEnd  = 500     // bytes of mostTold that are for the end of a cut answer: totals, losses
 	grace    = 10 * time.Second
 )
 
-// An answer is what a run printed, cut to what a client can read.
+// An answer is the output of a run, cut to a length that a language model can
+// read.
 type answer struct {
 	text   string
-	notes  string // what it said beside
+	notes  string // from standard error
 	failed bool
-	more   string // how to ask for the rest
+	more   string // if text was cut: how to ask for the rest
 }
 
 func (a answer) result() *mcp.CallToolResult {
@@ -44,8 +45,9 @@ func (a answer) result() *mcp.CallToolResult {
 		Content: []mcp.Content{&mcp.TextContent{Text: strings.Join(parts, "\n\n")}}}
 }
 
-// child runs ppscript and waits for it. Ended by the client, or by its bound, a
-// run leaves nothing behind: it ends in order.
+// child runs ppscript in dir and waits for it. If the client cancels the run,
+// or it takes too long, it gets SIGTERM, so that it ends in order and leaves
+// nothing behind.
 func (s *server) child(ctx context.Context, dir string, args ...string) (answer, error) {
 	select {
 	case s.slots <- struct{}{}:
@@ -80,8 +82,9 @@ func (s *server) child(ctx context.Context, dir string, args ...string) (answer,
 	return s.cut(a), nil
 }
 
-// cut keeps an answer that is too long, and tells its beginning and its end. Losses that are
-// told between these are counted, so that nobody concludes without them.
+// cut stores an answer that is too long on the shelf, and returns its beginning and its end.
+// Lines about losses in the part between are counted and the last one is quoted, so that the
+// client does not overlook them.
 func (s *server) cut(a answer) answer {
 	if len(a.text) <= mostTold {
 		return a
@@ -104,13 +107,14 @@ func (s *server) cut(a answer) answer {
 	return a
 }
 
-// losses are lines that tell of events that are missing or given up, in text and in JSON.
+// losses matches reports of missing events, in text and in JSON.
 var losses = regexp.MustCompile(`(?m)^(?:lost \d+ events?.*|\d+ events? (?:` + lossFields + `).*|` +
 	`\d+ events? unmatched(?: \([^)]*\))?, .*)$|"loss":\{[^}]*"(?:lost|` + lossFields + `)"[^}]*\}`)
 
 const lossFields = "dropped|late|truncated|broken|evicted|errors|throttled|ended_early"
 
-// lastLines are whole lines at the end of text, of at most so many bytes.
+// lastLines returns the whole lines at the end of text that fit into most
+// bytes.
 func lastLines(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -121,7 +125,8 @@ func lastLines(text string, most int) string {
 	return ""
 }
 
-// firstLines are whole lines of text, of at most so many bytes.
+// firstLines returns the whole lines at the beginning of text that fit into
+// most bytes, or a part of the first line if it is longer.
 func firstLines(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -132,7 +137,8 @@ func firstLines(text string, most int) string {
 	return text[:most]
 }
 
-// boundedBuffer keeps the first bytes that are written, and says when it is full.
+// A boundedBuffer keeps the first most bytes that are written to it. It calls
+// full when more come.
 type boundedBuffer struct {
 	text bytes.Buffer
 	most int

@@ -11,7 +11,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Command is the subcommand mcp of the program of that version, whose other subcommands isCommand knows.
+// Command returns the subcommand mcp. version is the program's; isCommand reports that a word is a
+// subcommand of the program.
 func Command(version string, isCommand func(word string) bool) *cobra.Command {
 	o := Options{Program: "/proc/self/exe", Version: version, IsCommand: isCommand}
 	seconds := 60

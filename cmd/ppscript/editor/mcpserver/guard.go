@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// This file says what a client may ask for: a run that looks and ends. That it writes no file and talks to
-// nobody is the run's own --look-only.
+// This file decides what a client may ask for: a run that only observes, and ends. The run itself
+// gets --look-only, so that it writes no file and opens no connection.
 
-// members are options that are members of the tools, or lift a bound.
+// members are options that clients may not pass: they are set by members of a
+// tool's input, or would lift a bound.
 var members = []string{"duration", "input", "format", "color", "c", "budget", "memory", "max-rows"}
 
-// named says why a name is not that of a script. Of another file, a message about
-// a mistake in it would show a line.
+// named is an error if a name is not the name of a script. Other files are
+// refused because a message about a syntax error would quote a line of them.
 func (s *server) named(name string) error {
 	switch {
 	case s.IsCommand(name):
@@ -25,7 +26,7 @@ func (s *server) named(name string) error {
 	return nil
 }
 
-// permitted says which option is refused, if one is.
+// permitted is an error if one of the options is refused.
 func permitted(options []string) error {
 	for _, word := range options {
 		name, long := strings.CutPrefix(word, "--")
@@ -50,7 +51,8 @@ func permitted(options []string) error {
 	return nil
 }
 
-// local refuses events that say where else they are sent, or received.
+// local refuses events with the attribute push= or pull=, which send events to
+// another machine or receive them from there.
 func local(events []string) error {
 	for _, word := range events {
 		for _, attribute := range []string{"push=", "pull="} {

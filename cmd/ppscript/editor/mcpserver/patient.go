@@ -13,13 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patientTransport answers a client that has written its requests and closed its end, as a script
-// in a shell does. The library drops the answers of a connection at its end, so that end is held
-// back until all requests are answered, or nobody reads answers any more.
+// patientTransport also answers a client that writes its requests and then closes its end, as a
+// shell script does. The library drops outstanding answers when the input ends, so the end of the
+// input is held back until all requests are answered, or until the client no longer reads
+// answers.
 type patientTransport struct {
 	mcp.Transport
 	out   *os.File // where answers go
-	leave func()   // ends what still runs
+	leave func()   // ends the requests that still run
 }
 
 // Connect implements mcp.Transport.
@@ -37,7 +38,7 @@ type patientConn struct {
 
 	mu       sync.Mutex
 	open     int           // requests without an answer
-	answered chan struct{} // one of them got its answer
+	answered chan struct{} // has a value after a request got its answer
 }
 
 // Read implements mcp.Connection.
@@ -52,7 +53,7 @@ func (c *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for errors.Is(err, io.EOF) && c.count(0) > 0 && ctx.Err() == nil && !unread(c.of.out) {
 		select {
 		case <-c.answered:
-		case <-time.After(100 * time.Millisecond): // to see whether the client is still there
+		case <-time.After(100 * time.Millisecond): // check whether the client is still there
 		case <-ctx.Done():
 		}
 	}
@@ -73,7 +74,7 @@ func (c *patientConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// count adds n to the requests without an answer, and tells how many there are.
+// count adds n to the number of requests without an answer and returns it.
 func (c *patientConn) count(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,9 +82,9 @@ func (c *patientConn) count(n int) int {
 	return c.open
 }
 
-// unread reports that nobody reads what is written to f any more.
+// unread reports that the reading end of the pipe f is closed.
 func unread(f *os.File) bool {
-	fds := []unix.PollFd{{Fd: int32(f.Fd())}} // errors and hang-ups are told without being asked for
+	fds := []unix.PollFd{{Fd: int32(f.Fd())}} // POLLERR and POLLHUP are always reported
 	n, err := unix.Poll(fds, 0)
 	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 }

@@ -1,7 +1,7 @@
-// Package mcpserver lets language models and their agents ask
-// questions of this machine: it speaks the Model Context Protocol on standard
-// input and output. Each question is a run of ppscript of its own, bounded in
-// time and in what it answers.
+// Package mcpserver lets language models and their agents ask questions about
+// this machine. It serves the Model Context Protocol on standard input and
+// output. Each question is a separate run of ppscript, bounded in time and in
+// the length of its answer.
 package mcpserver
 
 import (
@@ -16,15 +16,15 @@ import (
 
 // Options are the permissions that the user who starts the server gives.
 type Options struct {
-	Program    string                 // ppscript itself
-	Version    string                 // of it
-	IsCommand  func(word string) bool // of the program, and no script
+	Program    string                 // the executable of ppscript
+	Version    string                 // its version
+	IsCommand  func(word string) bool // reports that a word is a subcommand, not a script
 	MaxTime    time.Duration          // of one run
 	RecordInto string                 // the folder for recordings; "" permits none
 	Commands   bool                   // runs may start commands
 }
 
-// instructions are what a client is told first.
+// instructions is the text that a client gets when it connects.
 const instructions = `ppscript observes this Linux machine: kernel events, latencies, stacks, where time went.
 Discover before you guess: list finds profilers and events, describe tells a profiler's options and how to read it,
 fields tells an event's fields. check and explain try a script without running it. run is bounded in time (seconds)
@@ -32,7 +32,7 @@ and in what it answers: of a long answer you get its beginning and its end, and 
 Start with why, syscalls, profile, rundelay, offcpu, top. Numbers come with what was lost: do not conclude from a
 result that says that events were lost without saying so.`
 
-// Serve answers until the client is gone.
+// Serve answers until the client disconnects or ctx ends.
 func Serve(ctx context.Context, o Options) error {
 	gone, leave := context.WithCancel(ctx)
 	defer leave()
@@ -54,7 +54,7 @@ func Serve(ctx context.Context, o Options) error {
 type server struct {
 	Options
 	shelf     *shelf
-	slots     chan struct{}   // of runs at the same time
+	slots     chan struct{}   // has a value for each run in progress
 	clientCtx context.Context // ends with the client
 }
 
@@ -73,7 +73,8 @@ func tool[In any](m *mcp.Server, name, description string,
 		})
 }
 
-// look adds the tools that say what there is.
+// look adds the tools that list and describe profilers, events, words and
+// pages.
 func (s *server) look(m *mcp.Server) {
 	tool(m, "list",
 		"Lists profilers and scripts (what=scripts), kernel events (events) or pages of the book (topics).",
@@ -109,7 +110,7 @@ func (s *server) look(m *mcp.Server) {
 	tool(m, "more", "Shows more of an answer that was cut.", s.more)
 }
 
-// ask adds the tools that run scripts, or nearly.
+// ask adds the tools that check, explain or run scripts, or read recordings.
 func (s *server) ask(m *mcp.Server) {
 	tool(m, "check", "Finds mistakes in a script without running it, and tells what it would open and where it runs.",
 		func(ctx context.Context, in struct {

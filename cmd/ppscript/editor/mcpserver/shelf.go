@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A shelf keeps answers that were cut, the newest of them.
+// A shelf keeps the full texts of the newest mostKept answers that were cut.
 type shelf struct {
 	mu    sync.Mutex
 	texts map[string]string
@@ -14,12 +14,12 @@ type shelf struct {
 	last  int
 }
 
-// mostKept is how many answers are kept.
+// mostKept bounds the number of answers on a shelf.
 const mostKept = 16
 
 func newShelf() *shelf { return &shelf{texts: map[string]string{}} }
 
-// put keeps a text and returns its handle.
+// put stores a text and returns the handle by which get finds it.
 func (s *shelf) put(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

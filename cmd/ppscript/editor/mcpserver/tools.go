@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A script is what a question is asked with: a name or a text.
+// A script is the script of a question, by name or as text, with its options.
 type script struct {
 	Name    string   `json:"name,omitempty" jsonschema:"a profiler or script, as list has it, or the path of a file"`
 	Program string   `json:"program,omitempty" jsonschema:"in place of name: a script with main, or one expression such as tracepoint(\"sched:sched_switch\").by(\"comm\").count()"`
@@ -123,7 +123,8 @@ func (s *server) record(ctx context.Context, _ *mcp.CallToolRequest, in recordIn
 	return a.result(), nil, nil
 }
 
-// bounds are the options that bound a run.
+// bounds returns the options that make a run end: --input for a recording, else
+// --duration.
 func (s *server) bounds(seconds float64, input string) ([]string, error) {
 	if input != "" {
 		if strings.HasPrefix(input, "-") {
@@ -141,7 +142,8 @@ func (s *server) bounds(seconds float64, input string) ([]string, error) {
 	return []string{"--duration", strconv.FormatFloat(seconds, 'f', -1, 64) + "s"}, nil
 }
 
-// onScript runs a command of ppscript over a script; "" runs the script itself.
+// onScript runs a subcommand, such as check, for a script; with command "" it
+// runs the script.
 func (s *server) onScript(ctx context.Context, command string, in script, bounds []string) (answer, error) {
 	if err := permitted(in.Options); err != nil {
 		return answer{}, err
@@ -170,7 +172,7 @@ func (s *server) onScript(ctx context.Context, command string, in script, bounds
 		if !strings.Contains(text, "def main(") {
 			text = fmt.Sprintf("def main():\n    return %s\n", strings.TrimSpace(text))
 		}
-		const name = "question.star" // the run's directory is dir
+		const name = "question.star" // relative: the run's working directory is dir
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return answer{}, err
 		}
@@ -178,14 +180,14 @@ func (s *server) onScript(ctx context.Context, command string, in script, bounds
 	default:
 		args = append(args, "-c", in.Program)
 	}
-	if command != "check" { // it comes first: an option at the end could take it for its value
+	if command != "check" { // before the client's options: the last of them could take it as its value
 		args = append(args, "--"+permit.LookOnly)
 	}
 	args = append(args, in.Options...)
 	return s.child(ctx, dir, append(args, bounds...)...)
 }
 
-// quick runs a command that only looks.
+// quick runs a subcommand that opens no events, such as list or help.
 func (s *server) quick(ctx context.Context, args ...string) (answer, error) {
 	for _, arg := range args[1:] {
 		if strings.HasPrefix(arg, "-") {

@@ -1,4 +1,5 @@
-// Package newscript writes scripts to begin with.
+// Package newscript writes a new script as a starting point for its author, for
+// ppscript new.
 package newscript
 
 import (
@@ -18,8 +19,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Write makes the file name.star with a script about the tracepoints in texts, which runs, and
-// returns its path.
+// Write creates the file name.star with a runnable script about the tracepoints that texts
+// name, and returns its path.
 func Write(name string, texts []string) (path string, err error) {
 	path = strings.TrimSuffix(name, ".star") + ".star"
 	if len(texts) == 0 {
@@ -52,7 +53,8 @@ func Write(name string, texts []string) (path string, err error) {
 	return path, create(path, string(text))
 }
 
-// create writes a program that did not exist.
+// create writes text into a new executable file. A file that exists is an
+// error.
 func create(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	switch {
@@ -67,7 +69,7 @@ func create(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// skeleton is a script over the events.
+// skeleton returns the text of a script that counts the events.
 func skeleton(path string, schemas []*event.Schema) string {
 	name := strings.TrimSuffix(filepath.Base(path), ".star")
 	var w strings.Builder

@@ -16,14 +16,14 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// A Formatter formats scripts as its options say.
+// A Formatter formats the files of scripts for ppscript fmt.
 type Formatter struct {
 	Out               io.Writer
-	Diff, List, Write bool // else the result goes to Out
+	Diff, List, Write bool // without one of them, the result goes to Out
 }
 
-// Format formats files, and those in and below directories. With List, unformatted says that a
-// file would change.
+// Format formats files, and all scripts in and below directories. With List, unformatted says
+// that at least one file would change.
 func (f *Formatter) Format(args []string) (unformatted bool, err error) {
 	var files []string
 	for _, arg := range args {
@@ -87,8 +87,9 @@ func (f *Formatter) file(name string) (changed bool, err error) {
 	return changed, err
 }
 
-// Tree lists the scripts whose names end in suffix.star: the file itself,
-// or those in and below a directory, without vendor/ and hidden ones.
+// Tree lists scripts: arg itself if it is a file, or the files in and below a
+// directory whose names end in suffix.star. It leaves out vendor/ and hidden
+// directories.
 func Tree(arg, suffix string) ([]string, error) {
 	st, err := os.Stat(arg)
 	if arg == "-" || err == nil && !st.IsDir() {
@@ -107,7 +108,7 @@ func Tree(arg, suffix string) ([]string, error) {
 			(d.Name() == "vendor" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
 			return filepath.SkipDir
 		case strings.HasSuffix(d.Name(), suffix+".star"):
-			// The maker of a pipe of that name need not write into it.
+			// Only regular files: to read a named pipe could wait forever.
 			if st, err := os.Stat(p); err != nil || st.Mode().IsRegular() {
 				files = append(files, p)
 			}

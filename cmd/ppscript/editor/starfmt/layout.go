@@ -9,18 +9,19 @@ import (
 	"github.com/bazelbuild/buildtools/build"
 )
 
-// This file keeps the layout that the printer of build files does not know.
-// Build files have no chains of methods and few tables, so the printer indents
-// a link of a chain but not its arguments, sets every element of a table on a
-// line of its own, and has a blank line before each comment. Its margins cannot
-// be set from outside. So markLayout puts marks into the syntax tree, which the
-// printer prints as it finds them, and unmark moves the marked text. To print
-// the tree ourselves would be a thousand lines for three differences.
+// This file keeps layout that the printer of Bazel build files would destroy.
+// Build files have no chains of method calls and few tables, so the printer
+// indents a link of a chain but not its arguments, prints every element of a
+// table on its own line, and puts a blank line before each comment. It has no
+// options for these. So markLayout puts marks into the syntax tree, the printer
+// prints them unchanged, and unmark then moves the marked text. A printer of
+// our own would take a thousand lines for three differences.
 
-// A mark is a byte that a script cannot have. It is followed by its kind.
+// A mark is a NUL byte, which a script cannot contain, and a letter for its
+// kind.
 const (
-	markLink    = "\x00L" // this link of a chain stands below the head of the chain
-	markRow     = "\x00R" // this element is in the row of the one before
+	markLink    = "\x00L" // this link of a chain is aligned with the head of the chain
+	markRow     = "\x00R" // this element is on the line of the element before it
 	markComment = "\x00C" // the author has no blank line before this comment
 )
 
@@ -65,7 +66,8 @@ func markLayout(file *build.File, src []byte) {
 	})
 }
 
-// unmark is the printer's output with the marked text where it belongs.
+// unmark moves the marked text of the printer's output to its place and removes
+// the marks.
 func unmark(out []byte) []byte {
 	out = linkMarks.ReplaceAll(out, []byte("$1."))
 	out = rowMarks.ReplaceAll(out, []byte(", "))
@@ -73,14 +75,15 @@ func unmark(out []byte) []byte {
 	return allMarks.ReplaceAll(out, nil)
 }
 
-// breaks says whether the link stands on another line than the text before it.
+// breaks reports that a link of a chain begins on another line than the text
+// before it ends.
 func breaks(d *build.DotExpr) bool {
 	_, end := d.X.Span()
 	return end.Line != d.NamePos.Line
 }
 
-// leads says whether the head of the chain of d begins a line, or will do so
-// after openChain.
+// leads reports that the head of the chain of d begins a line, or will begin
+// one after openChain.
 func leads(d *build.DotExpr, src []byte, stack []build.Expr) bool {
 	start, _ := d.Span()
 	line := src[bytes.LastIndexByte(src[:start.Byte], '\n')+1 : start.Byte]
@@ -100,8 +103,9 @@ func leads(d *build.DotExpr, src []byte, stack []build.Expr) bool {
 	return false
 }
 
-// openChain has the parentheses around a chain of several lines on lines of
-// their own: the printer takes links on different lines apart.
+// openChain puts the parentheses around a chain of several lines on their own
+// lines. It moves the opening one to a line that does not exist: the printer
+// puts parentheses on their own lines if their content begins on another line.
 func openChain(p *build.ParenExpr) {
 	for x := p.X; ; {
 		switch link := x.(type) {
@@ -122,8 +126,9 @@ func openChain(p *build.ParenExpr) {
 	}
 }
 
-// markRows keeps the rows of a table: elements that begin where the one before
-// ends stay beside it, unless they take several lines or have a comment.
+// markRows keeps the rows of a table. An element that begins on the line on
+// which the one before ends stays on that line, unless it takes several lines
+// or has a comment.
 func markRows(list []build.Expr) {
 	for i := len(list) - 1; i > 0; i-- {
 		if text, ok := inRow(list[i-1], list[i]); ok {
@@ -143,7 +148,8 @@ func markDictRows(list []*build.KeyValueExpr) {
 	}
 }
 
-// inRow is the text of x, if it is in the row of the element before it.
+// inRow returns the text of x; ok says that x stays on the line of the element
+// before it.
 func inRow(before, x build.Expr) (text string, ok bool) {
 	_, end := before.Span()
 	start, last := x.Span()
@@ -154,8 +160,8 @@ func inRow(before, x build.Expr) (text string, ok bool) {
 	return text, !strings.ContainsAny(text, "\n\x00")
 }
 
-// printed is the text of x, which the printer does not break: it is not in a
-// build file.
+// printed returns the text of x, printed as plain Starlark: the printer would
+// break lines in a build file.
 func printed(x build.Expr) string {
 	return strings.TrimSpace(build.FormatString(&build.File{Type: build.TypeDefault, Stmt: []build.Expr{x}}))
 }
@@ -169,8 +175,9 @@ func commented(x build.Expr) bool {
 	return found
 }
 
-// markComments marks the comments that follow the statement before them
-// without a blank line. Functions and loads keep theirs.
+// markComments marks the comments that follow the statement before them without
+// a blank line. Comments before functions and load statements keep their blank
+// line.
 func markComments(stmts []build.Expr) {
 	for i := 1; i < len(stmts); i++ {
 		before, x := stmts[i-1], stmts[i]

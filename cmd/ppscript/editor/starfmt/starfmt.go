@@ -1,5 +1,6 @@
-// Package starfmt lays scripts out in the one style that all have. The printer is
-// that of build files; what it does not know of is added here.
+// Package starfmt formats scripts in one fixed style, for ppscript fmt and
+// editors. It prints with the printer of Bazel build files (buildifier) and
+// corrects the layout that this gets wrong for scripts.
 package starfmt
 
 import (
@@ -13,11 +14,11 @@ import (
 	"github.com/bazelbuild/buildtools/build"
 )
 
-// Format is src in our style. The rewrites that buildifier knows for build
-// files are not for scripts: only the layout changes.
+// Format returns src in this style. Only the layout changes: buildifier's
+// rewrites of build files are not applied.
 func Format(name string, src []byte) (out []byte, err error) {
-	// The formatter's parser is another one, which panics on some texts that
-	// are not Starlark.
+	// Checked first, because buildifier's parser panics on some texts that are
+	// not Starlark.
 	if err := script.WellFormed(name, string(src)); err != nil {
 		if diag.HintOf(err) == "" {
 			err = (&diag.Error{Cause: err}).WithHint("see what is wrong: ppscript check %s", name)
