@@ -15,24 +15,27 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Profiler is what one profiler needs, and whether it can have that here: its plan tells the one, and
-// to open all of it for a moment the other.
+// A Profiler says what one profiler needs and whether it works on this machine. The needs are read
+// from its plan; to see whether it works, the command opens the plan for a moment.
 type Profiler struct {
 	Name string `json:"name"`
-	// Options are those with which it was tried, beside their defaults.
+	// Options are the options with which it was tried; all others have their
+	// defaults.
 	Options []string `json:"options,omitempty"`
-	Status  string   `json:"status"` // ok, warn, fail; unknown if it could not be tried
-	// Capabilities are needed by users other than root, Missing lists the capabilities that are not here.
+	Status  string   `json:"status"` // ok, warn, fail; unknown: it was not tried
+	// Capabilities are the Linux capabilities that users other than root need. Missing lists those
+	// that this process lacks, if the try failed.
 	Capabilities []string `json:"capabilities"`
 	Missing      []string `json:"missing"`
-	// Useful are capabilities without which something is missing, and what.
+	// Useful maps an optional capability to the consequence of its absence.
 	Useful     map[string]string `json:"useful,omitempty"`
 	Facilities []string          `json:"facilities"`
 	Detail     string            `json:"detail,omitempty"`
 	Fix        string            `json:"fix,omitempty"`
 }
 
-// Judge tells of a profiler that needs n and was tried, with that outcome.
+// Judge reports on a profiler that needs n and was tried. outcome is the error
+// of the try, nil if it worked.
 func Judge(name string, options []string, n *capabilities.Needs, have kernel.Caps, outcome error) Profiler {
 	p := Profiler{Name: name, Options: options, Status: kernel.OK.String(), Capabilities: []string{},
 		Missing: []string{}, Facilities: n.Facilities}
@@ -59,8 +62,8 @@ func Judge(name string, options []string, n *capabilities.Needs, have kernel.Cap
 	return p
 }
 
-// Untried is a profiler that has no plan here, and why: this machine has not what it wants, or it is of
-// no use without further options.
+// Untried reports on a profiler that has no plan here. why is the reason: this machine lacks
+// something, or the profiler needs further options.
 func Untried(name string, why error) Profiler {
 	p := Profiler{Name: name, Status: kernel.Unknown.String(), Capabilities: []string{}, Missing: []string{},
 		Facilities: []string{}, Detail: why.Error(), Fix: diag.HintOf(why)}
@@ -70,7 +73,8 @@ func Untried(name string, why error) Profiler {
 	return p
 }
 
-// Profilers writes a list for people.
+// Profilers writes the reports as text: a line for each profiler, then its
+// problem and the remedy.
 func Profilers(to io.Writer, list []Profiler, colored bool) error {
 	name := 0
 	for i := range list {
@@ -93,7 +97,8 @@ func Profilers(to io.Writer, list []Profiler, colored bool) error {
 	return w.Flush()
 }
 
-// JSON writes all that was found for programs: one object.
+// JSON writes the checks of the machine and the reports on profilers as one
+// JSON object. bad says that a check failed.
 func JSON(ctx context.Context, to io.Writer, list []Profiler) (bad bool, err error) {
 	type check struct {
 		Name   string `json:"name"`

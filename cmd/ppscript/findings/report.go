@@ -1,5 +1,5 @@
-// Package findings writes what `ppscript doctor` found: what works on this machine, what scripts may
-// take, and what mends the rest. The command calls it.
+// Package findings checks the machine for `ppscript doctor` and writes the result: which kinds of
+// events work here, how much memory and time scripts may use, and a remedy for each problem.
 package findings
 
 import (
@@ -18,7 +18,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// examine makes the checks.
+// examine runs all checks of the machine and of the limits for scripts.
 func examine(ctx context.Context) []kernel.Check {
 	checks := kernel.Doctor(ctx, kernel.DoctorOptions{Tracefs: func() (string, error) {
 		fs, err := tracefs.Find()
@@ -30,13 +30,13 @@ func examine(ctx context.Context) []kernel.Check {
 	return append(checks, scriptLimits(limits.Read(limits.File, sign.RootsOwn)))
 }
 
-// colors are the terminal colors of outcomes.
+// colors has the terminal color of each status.
 var colors = map[string]string{
 	kernel.OK.String(): "32", kernel.Warn.String(): "33", kernel.Fail.String(): "1;31",
 	kernel.Unknown.String(): "33",
 }
 
-// word is an outcome as a column shows it.
+// word pads a status to the width of its column, and colors it.
 func word(status string, colored bool) string {
 	text := fmt.Sprintf("%-7s", status)
 	if colored {
@@ -45,8 +45,8 @@ func word(status string, colored bool) string {
 	return text
 }
 
-// Report writes the outcome of the checks: first what does not work, each remedy once behind all that it
-// mends, then what works. bad says that a kind of event cannot be used.
+// Report writes the checks as text, failures first. A remedy for several checks is written once,
+// after the last of them. bad says that a kind of event cannot be used.
 func Report(ctx context.Context, to io.Writer, colored bool) (bad bool, err error) {
 	checks := examine(ctx)
 	name := 0
@@ -65,15 +65,15 @@ func Report(ctx context.Context, to io.Writer, colored bool) (bad bool, err erro
 	return bad, w.Flush()
 }
 
-// urgency orders outcomes: what keeps most from working comes first.
+// urgency is the order in which statuses are listed, the worst first.
 var urgency = []kernel.Status{kernel.Fail, kernel.Unknown, kernel.Warn, kernel.OK}
 
-// byNeed sorts checks by how urgent they are. Those that one remedy mends stand together, at the place of the
-// most urgent of them.
+// byNeed sorts checks by urgency. Checks with the same remedy stay together, at the place of the
+// most urgent one.
 func byNeed(checks []kernel.Check) {
 	// A check without a remedy stands alone.
 	of := func(x *kernel.Check) string { return cmp.Or(x.Fix, x.Name) }
-	place := map[string][2]int{} // how urgent, and where the first of them came
+	place := map[string][2]int{} // of each remedy: the urgency of the worst check, the index of the first
 	for i := range checks {
 		x := &checks[i]
 		urgent := slices.Index(urgency, x.Status)
@@ -89,7 +89,8 @@ func byNeed(checks []kernel.Check) {
 	})
 }
 
-// scriptLimits tells what scripts may take on this machine.
+// scriptLimits reports the limits of this machine for the code of scripts. err
+// is set if their file cannot be used.
 func scriptLimits(p limits.Policy, err error) kernel.Check {
 	c := kernel.Check{Name: "script limits", Status: kernel.OK, Detail: p.Line()}
 	if err != nil {
