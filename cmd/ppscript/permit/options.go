@@ -7,18 +7,19 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file knows which of the options that every script has do more than look. All callers are
-// here: which users may give them, what is told of a run, and what --look-only refuses.
+// This file lists those common options of scripts that let a run do more than observe: write
+// files, talk to other machines, or change its rights. From this list follow which options a
+// script may set itself, which are reported of a run, and which --look-only refuses.
 
-// A reach is what an option lets a run do.
+// A reach says what an option lets a run do beyond observing.
 type reach uint8
 
 const (
-	// writes is of options that name files which are written.
+	// writes marks options that name files to write.
 	writes reach = 1 << iota
-	// sends is of those by which it talks to other machines.
+	// sends marks options that make the run talk to other machines.
 	sends
-	// rights is of those that the rights of a run depend on.
+	// rights marks options that the rights of the run depend on.
 	rights
 )
 
@@ -31,16 +32,17 @@ var options = map[string]reach{
 	"cri": rights, "require-signed": rights, "signers": rights, "tls-key": rights, "tls-cert": rights, "tls-peers": rights,
 }
 
-// Options are the names of all of them, in order.
+// Options returns the names of all these options, sorted.
 func Options() []string { return slices.Sorted(maps.Keys(options)) }
 
 // Writes reports that an option names a file to write.
 func Writes(option string) bool { return options[option] == writes }
 
-// Users reports that only the user gives an option: a script cannot have a default for it.
+// Users reports that only the user may give an option: a script cannot set a default for
+// it.
 func Users(option string) bool { return options[option]&(sends|rights) != 0 }
 
-// Senders are the options by which a run talks to other machines.
+// Senders returns the options that make a run talk to other machines.
 func Senders() (names []string) {
 	for _, name := range Options() {
 		if options[name] == sends {
@@ -50,13 +52,14 @@ func Senders() (names []string) {
 	return names
 }
 
-// ForOthers is the option of runs that somebody at another machine asks for.
+// ForOthers is the option of runs that another machine asked for.
 const ForOthers = "for-others"
 
-// LookOnly is the option that refuses all that does more than look.
+// LookOnly is the option that refuses everything but observing.
 const LookOnly = "look-only"
 
-// Look refuses an option with --look-only. Rights may be narrowed.
+// Look is an error if --look-only refuses an option. Options that only narrow
+// rights are allowed.
 func Look(option string) error {
 	if options[option] == 0 || option == "require-signed" || option == "signers" {
 		return nil

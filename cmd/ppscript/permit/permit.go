@@ -1,9 +1,9 @@
 // Package permit decides which files a run may write and which addresses it may talk
-// to, since it often is root's. Everything that the user typed is permitted: the
-// program after -c, lines of the prompt, and every value of an option, a path or
-// an address in an event for example. The scripts that come with ppscript use
-// only these. Other names in a file or a library have to be allowed, with
-// --allow.
+// to, since runs often have root's rights. Everything that the user typed is
+// permitted: the program after -c, lines at the prompt, and every value of an
+// option, such as a path or an address in an event. The scripts that come with
+// ppscript use only such names. Names in the text of any other script must be
+// allowed with --allow.
 package permit
 
 import (
@@ -20,20 +20,21 @@ import (
 
 // Permits lists the rights of a run beyond reading events and showing results.
 type Permits struct {
-	// Typed says that all of the program is the user's own words, or ours.
+	// Typed reports that the whole program was typed by the user or comes with
+	// ppscript.
 	Typed func() bool
-	Named map[string]bool // values of options, addresses of events
+	Named map[string]bool // values of options and addresses in events that the user typed
 	Files []string        // of --allow write=
 	Peers []string        // of --allow net=
 	// LookOnly refuses everything, also what the user typed.
 	LookOnly bool
-	// ForOthers says that the request comes from another machine: nothing is started, and no file is read
-	// but programs that every user here may read.
+	// ForOthers says that the request comes from another machine. Then no command is started, and
+	// no file is read except programs that every user of this machine may read.
 	ForOthers bool
-	// Verbose tells also of files that the user named himself.
+	// Verbose also reports files that the user named.
 	Verbose   bool
 	Say       func(line string)
-	Used      []plan.Use // what was permitted
+	Used      []plan.Use // uses that were permitted
 	announced map[string]bool
 }
 
@@ -65,7 +66,8 @@ func (p *Permits) Check(u plan.Use) error {
 	says := "writes " + u.Name
 	switch {
 	case u.Kind == plan.Reads, u.Kind == plan.Probes, u.Kind == plan.Starts:
-		// With the user's own rights, at his word.
+		// These need no permission: they happen with the user's own rights, at
+		// the user's request.
 		return p.checkOthers(u)
 	case u.Kind == plan.Writes:
 	case u.Kind == plan.Sends && relay.IsFile(u.Name), relay.IsDevice(u.Name):
@@ -103,7 +105,8 @@ func (p *Permits) Check(u plan.Use) error {
 	return nil
 }
 
-// checkOthers refuses what somebody at another machine may not have read or started here.
+// checkOthers refuses files and commands that a request from another machine may not read
+// or start here.
 func (p *Permits) checkOthers(u plan.Use) error {
 	if !p.ForOthers || u.Kind == plan.Probes && everybodys(u.Name) {
 		return nil
@@ -113,8 +116,8 @@ func (p *Permits) checkOthers(u plan.Use) error {
 		WithHint("probe programs that every user may read; run anything else where the file is")
 }
 
-// everybodys reports that a program can be read by every user of the machine. A name without a slash
-// is one of a library, which is looked for where only root puts files.
+// everybodys reports that every user of the machine can read a program. A name without a slash is a
+// shared library, which is searched in directories that only root can write to.
 func everybodys(path string) bool {
 	if !strings.Contains(path, "/") {
 		return true
@@ -150,10 +153,10 @@ func (p *Permits) refuse(u plan.Use, what string) error {
 		WithHint("if you trust the script: --allow %s=%s", what, value)
 }
 
-// realPlace is the directory in which a file is made or written, and its name
-// there, once links are followed as the kernel follows them: a link that is the
-// file itself, also one to a file that does not exist yet, and .. behind a link,
-// which is not the directory before it.
+// realPlace returns the directory in which a file would be created or written,
+// and its name there. It follows links as the kernel does: also if the file
+// itself is a link, even to a file that does not exist yet; and ".." after a
+// link is the parent of the link's target, not the directory of the link.
 func realPlace(path string) (dir, name string, err error) {
 	if !filepath.IsAbs(path) {
 		at, err := os.Getwd()
@@ -164,7 +167,7 @@ func realPlace(path string) (dir, name string, err error) {
 	}
 	for range 40 { // as many links as the kernel follows
 		i := strings.LastIndexByte(path, '/')
-		// No Join or Abs: they take a/link/../b for a/b.
+		// filepath.Join and Abs are wrong here: they turn a/link/../b into a/b.
 		dir, name = path[:i+1], path[i+1:]
 		if name == "" || name == "." || name == ".." {
 			dir, err = filepath.EvalSymlinks(path)
@@ -184,8 +187,8 @@ func realPlace(path string) (dir, name string, err error) {
 	return "", "", syscall.ELOOP
 }
 
-// within reports that a file to write lies below a directory, or is the one that
-// is named, once links are followed.
+// within reports that a file to write is dir or lies below it, once links are
+// followed.
 func within(path, dir string) bool {
 	parent, name, err1 := realPlace(path)
 	dir, err2 := filepath.Abs(dir)

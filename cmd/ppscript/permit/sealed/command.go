@@ -10,7 +10,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Help explains the command and the file of rules.
+// Help is the help text of the command sealed. It also explains the file of
+// rules.
 const Help = `Runs a script if a rule of root permits it. Rules say which users may run which scripts, with which options. Everything else is refused before the script is read, or an option has an effect. The user is the one that sudo reports; environment variables are ignored. Let users start this command with sudo, and no other of ppscript:
 
     %ops  ALL=(root) NOPASSWD: /usr/local/bin/ppscript sealed *        # /etc/sudoers.d/ppscript
@@ -41,7 +42,8 @@ A line has users, a script, and the permitted options:
 
 Long lines go on behind a \. Groups are those of /etc/group.`
 
-// List shows the caller what he may run.
+// List writes the rules that apply to the caller. known is the function that
+// Read wants.
 func List(to io.Writer, known func(string) string) error {
 	p, err := Read(File, known)
 	if err != nil {
@@ -61,8 +63,9 @@ func List(to io.Writer, known func(string) string) error {
 	return nil
 }
 
-// CheckFile finds mistakes in a file of rules, scripts that are not there or not what it says, and options
-// that a script lacks. Mistakes quote the file, so a user with root's rights may ask only for root's rules.
+// CheckFile finds mistakes in a file of rules: syntax errors, scripts that are missing or have
+// other contents, and options that a script lacks. Its messages quote the file, so a user who got
+// root's rights from sudo may check only root's own file of rules.
 func CheckFile(to io.Writer, path string, known func(string) string,
 	lacks func(script, option string) (bool, error)) error {
 	if who := Caller(); who.ID != os.Getuid() && path != File {

@@ -18,11 +18,11 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A Gate lets one run through, if a rule is for it.
+// A Gate decides whether a rule permits one run.
 type Gate struct {
 	User   User
 	Script string
-	Rule   *Rule // the one that lets it through, once it is found
+	Rule   *Rule // the rule that permits the run; set by Open
 	By     sign.Key
 
 	rules   []*Rule
@@ -30,7 +30,7 @@ type Gate struct {
 	vetted  bool
 }
 
-// NewGate finds the rules for a user who asks for a script.
+// NewGate finds the rules for a user and a script. Without any, it is an error.
 func NewGate(p *Policy, u User, script string) (*Gate, error) {
 	g := &Gate{User: u, Script: script, rules: p.For(u, script), vetters: map[*Rule]*sign.Vetter{}}
 	if len(g.rules) == 0 {
@@ -40,7 +40,8 @@ func NewGate(p *Policy, u User, script string) (*Gate, error) {
 	return g, nil
 }
 
-// Vet implements script.HostOptions.Vet: rules about other contents than these no longer count.
+// Vet implements script.HostOptions.Vet: it drops the rules that demand other contents of a
+// file. It is an error if no rule remains.
 func (g *Gate) Vet(name string, src []byte) (err error) {
 	first := !g.vetted
 	g.vetted = true
@@ -78,26 +79,27 @@ func (g *Gate) vet(r *Rule, name string, src []byte, first bool) error {
 		r.At).WithHint("have it signed, with what it loads: ppscript sign KEY %s", g.Script)
 }
 
-// A Request is what the words behind the script ask for.
+// A Request has the words after the script's name, parsed.
 type Request struct {
 	Options []OptionValues
 	Args    []string
 	Command []string
 }
 
-// OptionValues is an option with its values.
+// OptionValues is one option of a request with its values.
 type OptionValues struct {
 	Name   string
 	Values []string
-	Bare   bool // it has no value
+	Bare   bool // it was given without a value
 	File   bool // the values are paths
-	Writes bool // to files of these names
+	Writes bool // the values are paths of files to write
 }
 
-// harmless are options that only ask.
+// harmless are the options that print information; they are always permitted.
 var harmless = []string{"help", "help-all", "version", "describe"}
 
-// Open finds the rule that is for a request. Its error is that of the first.
+// Open finds the rule that permits a request. If no rule does, it returns the
+// error of the first rule.
 func (g *Gate) Open(q Request) error {
 	if len(g.rules) == 0 {
 		return diag.Errorf(diag.Usage, "sealed", g.Script, "no rule is left that allows it").
@@ -121,7 +123,7 @@ func (g *Gate) open(q Request) (err error) {
 	return err
 }
 
-// Permits are the rights to files and addresses: those that the rule names, in any option.
+// Permits returns the rights to files and addresses that the rule grants.
 func (g *Gate) Permits(say func(string)) *permit.Permits {
 	p := &permit.Permits{Typed: func() bool { return false }, Say: say}
 	if g.Rule != nil {
@@ -135,7 +137,7 @@ func (r *Rule) refuse(what, format string, args ...any) error {
 		WithHint("see what you may run: ppscript sealed --list")
 }
 
-// Allows is nil if the rule is for a request.
+// Allows is nil if the rule permits a request, else the reason why it does not.
 func (r *Rule) Allows(q Request) error {
 	for _, given := range q.Options {
 		if slices.Contains(harmless, given.Name) {
@@ -158,7 +160,8 @@ func (r *Rule) Allows(q Request) error {
 			path, err = filepath.Abs(path)
 		}
 		line := append([]string{path}, q.Command[1:]...)
-		// The kernel goes up from where a link leads, and Abs from the link.
+		// A path with ".." is refused: the kernel resolves it from the target
+		// of a link, filepath.Abs from the link itself.
 		if err != nil || leadsOut(q.Command[0]) ||
 			!slices.ContainsFunc(r.Exec, func(p string) bool { return commandFits(p, line) }) {
 			return r.refuse(strconv.Quote(strings.Join(q.Command, " ")), "%s does not allow to start it",
@@ -168,8 +171,8 @@ func (r *Rule) Allows(q Request) error {
 	return r.dirs()
 }
 
-// dirs checks that nobody else can change what is in the directories of files: he could exchange a file
-// for a link to another.
+// dirs checks that only root can change the directories for files. Another user could replace a
+// file there by a link to some other file.
 func (r *Rule) dirs() error {
 	for _, dir := range r.Write {
 		if err := sign.RootsOwn(dir); err != nil {
@@ -210,8 +213,8 @@ func (r *Rule) allowsOption(given OptionValues, value string) error {
 	return nil
 }
 
-// within reports that a value lies in a range of numbers, times or sizes. A value has a unit where the
-// range has one: options count bare numbers in units of their own.
+// within reports that a value lies in a range of numbers, times or sizes. If the range has a unit,
+// the value needs one as well, because each option has its own unit for bare numbers.
 func within(low, high, value string) bool {
 	for _, measure := range []func(string) (int64, error){
 		func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) },
@@ -236,7 +239,7 @@ func bound(measure func(string) (int64, error), text string, open int64) (int64,
 
 var errBare = errors.New("a number without a unit")
 
-// bounded reads durations that have a unit.
+// bounded wraps a parser of durations: a number without a unit is an error.
 func bounded(parse func(string, int64) (int64, error)) func(string) (int64, error) {
 	return func(s string) (int64, error) {
 		if _, err := strconv.ParseFloat(s, 64); err == nil {
@@ -246,7 +249,7 @@ func bounded(parse func(string, int64) (int64, error)) func(string) (int64, erro
 	}
 }
 
-// sized reads sizes that have a unit.
+// sized parses a size that has a unit.
 func sized(s string) (int64, error) {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return 0, errBare
@@ -254,7 +257,8 @@ func sized(s string) (int64, error) {
 	return unit.ParseSize(s)
 }
 
-// Check finds what will refuse a rule that can be read: directories, and scripts of other contents.
+// Check finds reasons why a rule with correct syntax would never permit a run: unsafe directories,
+// or a script with other contents.
 func (r *Rule) Check() error {
 	if err := r.dirs(); err != nil || !filepath.IsAbs(r.Script) {
 		return err
@@ -267,7 +271,7 @@ func (r *Rule) Check() error {
 	return g.Vet(r.Script, src)
 }
 
-// checkOptions finds options that the script has not.
+// checkOptions reports the options of the rule that the script lacks.
 func (r *Rule) checkOptions(lacks func(script, option string) (bool, error)) error {
 	var errs []error
 	for _, o := range r.Options {

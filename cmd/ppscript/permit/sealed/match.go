@@ -13,15 +13,16 @@ import (
 	"ppscript/runtime/text/glob"
 )
 
-// This file matches the values of a request with the patterns of a rule. A value is parsed first: events of a
-// list, items between commas and arguments of a command each need a pattern of their own, so that * never
-// crosses from one to the next. (A pattern over the whole text lets through whatever is behind a comma.)
+// This file matches the values of a request with the patterns of a rule. A value is parsed first.
+// Each event of a list, item between commas and argument of a command must match a pattern by
+// itself, so that * never matches across items. (A pattern over the whole text would permit
+// anything after a comma.)
 //
-// Values are parsed as events wherever they can be, whatever their option is: an agent does not know the
-// options of scripts, and a script may take events of any text.
+// Every value that can be parsed as events is, no matter which option it belongs to: the caller may
+// not know the types of the script's options, and a script may make events from any text.
 
-// Events are those that a text names, also those in options of profilers among them; none if it is no list
-// of events.
+// Events returns the events that a text names, including events in the options of profilers; none
+// if the text is not a list of events.
 func Events(text string) (all []*plan.Source) {
 	list, err := eventstring.Parse(text, kernel.ParseCPUList)
 	if err != nil {
@@ -34,7 +35,7 @@ func Events(text string) (all []*plan.Source) {
 		}
 		words, err := recording.Words(s.Filter)
 		if err != nil {
-			continue // the profiler refuses them, too
+			continue // the profiler refuses the same text later
 		}
 		for _, word := range words {
 			if _, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
@@ -46,14 +47,15 @@ func Events(text string) (all []*plan.Source) {
 	return all
 }
 
-// fits reports that a value is one of those that a rule allows: each of its events, or of its items with
-// commas, is for one of the alternatives.
+// fits reports that a rule allows a value: each of its events, or of its items between commas,
+// matches one of the alternatives.
 func fits(alternatives, value string) bool {
 	patterns := strings.Split(alternatives, "|")
 	if alternatives == value || slices.Contains(patterns, value) {
-		return true // in so many words
+		return true // literally
 	}
-	// Words such as sched:sched_switch or 5 can be something else than events, and are the same as texts.
+	// A list without structured events, such as "sched:sched_switch" or "5", may be something else
+	// than events. It is matched as text.
 	list, err := eventstring.Parse(value, kernel.ParseCPUList)
 	if err == nil && slices.ContainsFunc(list, structured) {
 		return !slices.ContainsFunc(list, func(s *plan.Source) bool {
@@ -68,7 +70,8 @@ func fits(alternatives, value string) bool {
 	return true
 }
 
-// structured reports that an event has more than a name: its text is nothing else than an event.
+// structured reports that an event has a filter, attributes or a probe, so that its text cannot
+// be anything but an event.
 func structured(s *plan.Source) bool { return s.Filter != "" || len(s.Attrs) > 0 || s.Probe != nil }
 
 func itemFits(pattern, item string) bool {
@@ -78,34 +81,37 @@ func itemFits(pattern, item string) bool {
 	return wordFits(pattern, item)
 }
 
-// wordFits matches a word with a pattern. One that has .. leads out of what a pattern says.
+// wordFits reports that a word matches a pattern. A path with ".." matches no wildcards: it
+// would lead out of the pattern's directory.
 func wordFits(pattern, word string) bool {
 	if pattern == word {
 		return true
 	}
 	if leadsOut(word) || strings.ContainsAny(word, "*?[") && strings.ContainsAny(pattern, "?[") {
-		return false // a * of the word would stand for more than the pattern's ?
+		return false // "*" in the word is a wildcard too; a "?" must not match it
 	}
 	return glob.Match(pattern, word)
 }
 
-// leadsOut reports that a word has a path with .. in it.
+// leadsOut reports that a word contains a path with "..".
 func leadsOut(word string) bool {
 	return slices.Contains(strings.FieldsFunc(word, func(c rune) bool {
 		return strings.ContainsRune("/=:, \t\n\"'", c)
 	}), "..")
 }
 
-// plainAttr is a value of an attribute that names fields and numbers: it reads no memory, and calls nothing.
+// plainAttr matches an attribute's value of names and numbers only. Such a value reads no memory
+// and calls no function.
 var plainAttr = regexp.MustCompile(`^[\w.,+-]*$`)
 
-// reachingAttrs are attributes that lead out of the event, or run code over it.
+// reachingAttrs are attributes that send or receive events, run code for them,
+// or refer to a guest.
 var reachingAttrs = []string{"push", "pull", "exec", "vm"}
 
-// eventFits matches an event with a pattern, which has the form of one: SYSTEM:NAME, or
-// SYSTEM:NAME/FILTER/ATTRIBUTE=VALUE/. A filter of the kernel's only leaves events out, so any may be
-// given, and so may attributes that say in plain words how an event is shown. Others, the file of a
-// probe, and the options of a profiler, must be in the pattern.
+// eventFits reports that an event matches a pattern. The pattern has the form of an event:
+// SYSTEM:NAME, or SYSTEM:NAME/FILTER/ATTRIBUTE=VALUE/. A kernel filter only leaves events out, so
+// any filter is allowed, and so are attributes with plain values. The file of a probe, the options
+// of a profiler and all other attributes must be in the pattern.
 func eventFits(pattern string, s *plan.Source) bool {
 	like := &plan.Source{}
 	like.Name = pattern
@@ -134,7 +140,7 @@ func eventFits(pattern string, s *plan.Source) bool {
 	return true
 }
 
-// listFits matches each item of a list with commas.
+// listFits reports that each item of a list with commas matches a pattern.
 func listFits(pattern, value string) bool {
 	for item := range strings.SplitSeq(value, ",") {
 		if !wordFits(pattern, strings.TrimSpace(item)) {
@@ -144,7 +150,7 @@ func listFits(pattern, value string) bool {
 	return true
 }
 
-// eventName is an event without its file.
+// eventName returns the name of an event. For a probe it leaves out the file.
 func eventName(s *plan.Source) string {
 	if s.Probe != nil {
 		return s.Probe.Kind.String() + ":" + s.Name
@@ -152,10 +158,10 @@ func eventName(s *plan.Source) string {
 	return s.FullName()
 }
 
-// everyFurther is the last word of a pattern of commands that take any further arguments.
+// everyFurther as the last word of a pattern allows any further arguments of the command.
 const everyFurther = "**"
 
-// commandFits matches a command with a pattern, word by word.
+// commandFits reports that a command matches a pattern word by word.
 func commandFits(pattern string, command []string) bool {
 	words, err := recording.Words(pattern)
 	if err != nil || len(words) == 0 {

@@ -1,8 +1,8 @@
-// Package sealed has what users may run with rights that are not theirs, in the way of sudoers: a file
-// of root's names users, scripts and options, and sudo lets these users start ppscript sealed, which
-// does only what a rule says. The command line asks it twice: which user asks for which script, before
-// anything of it is read, and whether the options are those of a rule, before one of them has an
-// effect. The package runs nothing.
+// Package sealed decides which users may run which scripts with root's rights, as sudoers does for
+// commands. A file that only root can write names users, scripts and options. sudo lets these users
+// start ppscript sealed, which runs a script only if a rule permits it. The command line calls the
+// package twice: before it reads the script, to check the user and the script's name, and before
+// any option has an effect, to check the options. The package itself runs nothing.
 //
 // The form of the file:
 //
@@ -11,7 +11,7 @@
 //	%dev            /opt/perf/disk.star        sha256=9f86d0...  --device=sd[a-z]
 //	%dev            /opt/perf/net.star         signed=ops  arg=eth* write=/var/log/perf --output=*
 //
-// Everything that is not said is refused.
+// Everything that no rule permits is refused.
 package sealed
 
 import (
@@ -31,46 +31,48 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// mostRules bounds a file of rules.
+// mostRules bounds the size of a file of rules, in bytes.
 const mostRules = 1 << 20
 
-// File is where a machine has its rules.
+// File is the path of the machine's rules.
 const File = "/etc/ppscript/sealed"
 
-// A Policy is the rules of a file.
+// A Policy has the rules of one file.
 type Policy struct {
 	Path  string
 	Rules []*Rule
 }
 
-// A Rule says what some users may do.
+// A Rule permits some users to run one script with some options.
 type Rule struct {
 	At     string   // FILE:LINE
 	Users  []string // "alice", "#1000", "%ops", "%#100", "ALL"
-	Script string   // an absolute path, or as Known has it
+	Script string   // an absolute path, or what known returned for a script of ppscript
 	Trust
 	Options []Option
 	Args    []string // patterns of the script's arguments
-	Exec    []string // patterns of the command that is observed
-	Write   []string // directories for files
+	Exec    []string // patterns of the commands that may be started and observed
+	Write   []string // directories in which files may be written
 	Net     []string // addresses to talk to
 }
 
-// A Trust says which contents of a script count; of those that come with the program, all do.
+// A Trust says which contents a script must have: those with a hash, or those that a key
+// signed. Scripts that come with the program need none.
 type Trust struct {
 	Sum    *sign.Sum
 	Signed bool
 	By     string // name or fingerprint of the key, "" for any of the machine's
 }
 
-// An Option is one that may be given, and its values.
+// An Option is an option that a rule permits, with the permitted values.
 type Option struct {
 	Name  string
 	Value *string // alternatives, separated by |: patterns, or ranges LOW..HIGH; nil: none may be given
 }
 
-// Read reads a file of rules, which nobody but root can change. known is which scripts come with the
-// program: it turns the name of one into the path that the host of scripts has, "" if there is none.
+// Read reads a file of rules. It is an error if anybody but root can change the file. known turns
+// the name of a script that comes with the program into the path by which the script host finds it,
+// "" if there is no such script.
 func Read(path string, known func(name string) string) (*Policy, error) {
 	text, err := infile.Read(path, mostRules)
 	if errors.Is(err, os.ErrNotExist) {
@@ -86,8 +88,8 @@ func Read(path string, known func(name string) string) (*Policy, error) {
 	return Parse(path, string(text), known)
 }
 
-// Parse reads rules. One mistake refuses all of them: a rule that is left out could be one that others
-// lean on.
+// Parse reads rules. One mistake makes the whole file invalid: the author may rely on the rule that
+// cannot be read.
 func Parse(path, text string, known func(name string) string) (*Policy, error) {
 	p := &Policy{Path: path}
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -119,7 +121,8 @@ func Parse(path, text string, known func(name string) string) (*Policy, error) {
 	return p, lines.Err()
 }
 
-// isComment reports that a line is none: # begins a comment, but #1000 is a user.
+// isComment reports that a line is empty or a comment. # begins a comment, but
+// #1000 is a user.
 func isComment(line string) bool {
 	return line == "" || line[0] == '#' && (len(line) == 1 || line[1] < '0' || line[1] > '9')
 }
@@ -169,13 +172,15 @@ func parseRule(at, line string, known func(string) string) (*Rule, error) {
 	return r, nil
 }
 
-// neverNamed are options that would undo what a rule says.
+// neverNamed are options that a rule cannot permit, because they would undo it,
+// with the text to write instead.
 var neverNamed = map[string]string{
 	"allow": "write=DIR and net=ADDRESS", "signers": "signed=KEY", "require-signed": "signed=KEY",
 	"command": "the name of a script", "help": "nothing: it may always be asked for",
 }
 
-// ParseOptions reads which options and arguments a rule of another file allows.
+// ParseOptions reads the options and arguments of a rule in a file of another
+// form; at is its place.
 func ParseOptions(at string, words []string) (*Rule, error) {
 	r := &Rule{At: at}
 	for _, word := range words {
@@ -234,7 +239,8 @@ func (r *Rule) parse(word string) error {
 	return nil
 }
 
-// For are the rules for a user; with a script, those for it.
+// For returns the rules for a user and a script; for all scripts if script is
+// "".
 func (p *Policy) For(u User, script string) (list []*Rule) {
 	for _, r := range p.Rules {
 		if (script == "" || r.Script == script) && slices.ContainsFunc(r.Users, u.matches) {
@@ -244,7 +250,7 @@ func (p *Policy) For(u User, script string) (list []*Rule) {
 	return list
 }
 
-// String is the rule without whom it is for.
+// String returns the rule as it is written, without its users.
 func (r *Rule) String() string {
 	words := []string{strings.TrimSuffix(strings.TrimPrefix(r.Script, "@stdlib//"), ".star")}
 	if filepath.IsAbs(r.Script) {

@@ -9,15 +9,16 @@ import (
 	"syscall"
 )
 
-// A User is the user who asks for a script.
+// A User is the user who wants to run a script.
 type User struct {
 	ID     int
 	Name   string
 	Groups []string // names and #numbers
 }
 
-// Caller is the user who started the process. Behind sudo, and only as root, it is sudo's caller, whose
-// number sudo tells in the environment: nobody else can set it for root.
+// Caller returns the user who started the process. If the process is root's and sudo started it,
+// this is the user who called sudo, read from SUDO_UID: only root and sudo can set that variable
+// for a process of root.
 func Caller() User {
 	id := os.Getuid()
 	name, group := "", os.Getgid()
@@ -45,7 +46,8 @@ func Caller() User {
 	return u
 }
 
-// matches reports that a word of a rule names the user.
+// matches reports that a word of a rule names the user or one of the user's
+// groups.
 func (u User) matches(who string) bool {
 	if group, ok := strings.CutPrefix(who, "%"); ok {
 		return slices.Contains(u.Groups, group)
@@ -63,13 +65,14 @@ func (u User) String() string {
 	return u.Name
 }
 
-// keptEnv are variables that say how a terminal shows text; HOME, PATH and the caller's names are made
-// anew.
+// keptEnv are the environment variables that are kept: the terminal's, and the ones in which sudo
+// names its caller. HOME and PATH get fixed values.
 var keptEnv = []string{"TERM", "COLUMNS", "LINES", "NO_COLOR", "SUDO_UID", "SUDO_GID", "SUDO_USER"}
 
-// CleanEnvironment takes out of the environment whatever could change what a run does: where libraries
-// come from, secrets, programs. Go's own variables have had their effect by then, so that the program is
-// executed anew if there were any; then it does not return.
+// CleanEnvironment removes every variable from the environment that could change the run, such as
+// sources of libraries, secrets and paths of programs. Variables of the Go runtime (GO...) have had
+// their effect by then, so if there were any, the process executes the program again and does not
+// return.
 func CleanEnvironment() error {
 	began := slices.ContainsFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GO") })
 	values := map[string]string{"HOME": "/",
@@ -91,5 +94,5 @@ func CleanEnvironment() error {
 	return nil
 }
 
-// executeAnew is a variable for tests.
+// executeAnew executes the program again. Tests replace it.
 var executeAnew = func() error { return syscall.Exec("/proc/self/exe", os.Args, os.Environ()) }

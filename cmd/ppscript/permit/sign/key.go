@@ -1,10 +1,10 @@
-// Package sign has signatures of scripts: who vouches for a script and for all that it loads, as the
-// bytes were that he saw. A signature lies beside the script, in SCRIPT.sig. It names the script and
-// each file that it loads with its SHA-256, and is made with an ed25519 key. What comes with the
-// program (@stdlib//) is part of the program, and is not in it.
+// Package sign makes and checks signatures of scripts. By a signature, a person vouches for the
+// exact contents of a script and of all files that it loads. The signature is the file SCRIPT.sig
+// beside the script. It has the name and the SHA-256 of the script and of each loaded file, and is
+// made with an ed25519 key. Files that come with the program (@stdlib//) are not listed.
 //
-// The command line makes signatures, shows whose they are, and has the host of scripts ask a Vetter for
-// each file before it runs: what is compared is what runs, not what lay there a moment before.
+// The command line makes and shows signatures. The script host calls a Vetter for each file with
+// the bytes that it is about to run, so a file cannot be exchanged between check and run.
 package sign
 
 import (
@@ -23,40 +23,41 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// The first words of lines with keys.
+// The first words of lines that hold a public or a secret key.
 const (
 	publicWord = "ppscript-ed25519"
 	secretWord = "ppscript-ed25519-secret"
 )
 
-// maxKeys is more than a file with keys needs.
+// maxKeys bounds the size of a file with keys, in bytes.
 const maxKeys = 1 << 20
 
-// A Key is whom signatures are of.
+// A Key is the public key of a signer.
 type Key struct {
-	Name   string // as its owner calls it; it proves nothing
+	Name   string // chosen by its owner; proves nothing
 	Public ed25519.PublicKey
 }
 
-// Fingerprint is a short text that only this key has: SHA256:BASE64, as of keys of ssh.
+// Fingerprint returns a short text that identifies the key, SHA256:BASE64, as ssh has
+// it.
 func (k Key) Fingerprint() string {
 	sum := sha256.Sum256(k.Public)
 	return "SHA256:" + base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
-// String is the line of a file with public keys.
+// String returns the key as a line of a file with public keys.
 func (k Key) String() string {
 	return publicWord + " " + base64.StdEncoding.EncodeToString(k.Public) + " " + k.Name
 }
 
-// A Secret makes signatures.
+// A Secret is a private key, which makes signatures.
 type Secret struct {
 	Key
 	private ed25519.PrivateKey
 }
 
-// NewKey makes a key: the secret in the file path, which only its owner can read, and the public one in
-// path.pub. Files that are there stay as they are, which is an error.
+// NewKey makes a key pair: the secret key in the file path, which only its owner can read, and the
+// public key in path.pub. It is an error if one of the files exists.
 func NewKey(path string) (Key, error) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -86,7 +87,8 @@ func create(path, line string, mode fs.FileMode) error {
 	return errors.Join(err, f.Close())
 }
 
-// ReadSecret reads a key that signs. Others must not be able to read its file.
+// ReadSecret reads a secret key. It is an error if other users can read the
+// file.
 func ReadSecret(path string) (Secret, error) {
 	text, info, err := read("read key", path)
 	if err != nil {
@@ -110,23 +112,23 @@ func ReadSecret(path string) (Secret, error) {
 		WithHint("make one: ppscript sign --new-key NAME")
 }
 
-// Signers are the keys whose signatures count.
+// Signers has the keys whose signatures are accepted.
 type Signers struct {
 	Keys []Key
-	// Required says that only scripts run which one of them signed.
+	// Required says that a script runs only if one of the keys signed it.
 	Required bool
-	// Path is the file that they are from.
+	// Path is the file that the keys were read from.
 	Path string
 }
 
-// SignersFile is where a machine has its signers.
+// SignersFile is the path of the machine's signers.
 const SignersFile = "/etc/ppscript/signers"
 
-// requireWord is the line of a file of signers that has only signed scripts run.
+// requireWord is the line in a file of signers that sets Required.
 const requireWord = "require-signed"
 
-// ReadSigners reads public keys: one in a line, as in NAME.pub, and comments after #. Errors wrap
-// fs.ErrNotExist if there is no such file.
+// ReadSigners reads public keys, one a line as in NAME.pub, with comments after #. If there is no
+// such file, the error wraps fs.ErrNotExist.
 func ReadSigners(path string) (Signers, error) {
 	s := Signers{Path: path}
 	text, _, err := read("read signers", path)
@@ -165,7 +167,7 @@ func parseKey(words []string) (k Key, ok bool) {
 	return Key{strings.Join(words[2:], " "), public}, err == nil && len(public) == ed25519.PublicKeySize
 }
 
-// find is the signer with a public key.
+// find returns the signer with a public key.
 func (s *Signers) find(public ed25519.PublicKey) (Key, bool) {
 	for _, k := range s.Keys {
 		if k.Public.Equal(public) {
@@ -175,7 +177,8 @@ func (s *Signers) find(public ed25519.PublicKey) (Key, bool) {
 	return Key{}, false
 }
 
-// read reads a regular file; errors are the system's, without the path. A pipe is not waited for.
+// read reads a regular file. Its errors do not name the path. A named pipe is an error, not a
+// wait for its writer.
 func read(op, path string) ([]byte, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Options are the options about signatures, as they are among the words of a command line. They count
-// before anything is loaded.
+// Options has the options about signatures. They are read from the words of the command line before
+// anything is loaded.
 type Options struct {
 	Require bool
-	Signers string // the file; "" is the machine's
+	Signers string // path of the file of signers; "" is the machine's
 }
 
-// OptionsIn finds them; those behind -- are a command's. A word that could be the option or the value of
-// another is taken for the option: it is stricter.
+// OptionsIn finds the options in the words of a command line, up to "--". A word that could be the
+// option or the value of another option is read as the option, which is stricter.
 func OptionsIn(args []string) (o Options) {
 	for i, word := range args {
 		if word == "--" {
@@ -38,9 +38,9 @@ func OptionsIn(args []string) (o Options) {
 	return o
 }
 
-// Policy reads the machine's signers, and says whose scripts may run; nil is everybody's. machine is
-// SignersFile. A machine's file counts only if nobody but root can change it, and when it has only
-// signed scripts run, then by its own keys.
+// Policy returns the signers whose scripts may run; nil permits every script. machine is the path
+// SignersFile. The machine's file is an error if anybody but root can change it. If it requires
+// signatures, only its own keys are accepted, not another file of --signers.
 func Policy(o Options, machine string) (*Signers, error) {
 	s, err := MachineSigners(machine)
 	none := errors.Is(err, fs.ErrNotExist)
@@ -65,7 +65,8 @@ func Policy(o Options, machine string) (*Signers, error) {
 	return &s, nil
 }
 
-// MachineSigners reads a file of signers that only root can change.
+// MachineSigners reads a file of signers. It is an error if anybody but root
+// can change it.
 func MachineSigners(path string) (Signers, error) {
 	s, err := ReadSigners(path)
 	if err == nil {
@@ -74,8 +75,8 @@ func MachineSigners(path string) (Signers, error) {
 	return s, err
 }
 
-// RootsOwn is an error unless only root can change a file: it is root's, nobody else may write to it,
-// and the same holds for the directories that lead to it.
+// RootsOwn is an error unless only root can change a file: it belongs to root, nobody else may
+// write to it, and the same holds for all directories above it.
 func RootsOwn(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -105,7 +106,7 @@ func RootsOwn(path string) error {
 	}
 }
 
-// owner is the user whom a file belongs to; -1 if that is not known.
+// owner returns the ID of the user who owns a file; -1 if it is not known.
 func owner(info fs.FileInfo) int {
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(sys.Uid)

@@ -17,7 +17,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file is the form of signatures:
+// This file reads, writes and checks signatures. A signature file has the form:
 //
 //	ppscript-signature 1
 //	key ppscript-ed25519 BASE64 NAME
@@ -26,10 +26,11 @@ import (
 //	...
 //	ed25519 BASE64
 //
-// The last line signs all before it. Names are relative to the script's directory, so that a tree of
-// scripts can be moved as a whole; those of libraries are as load statements find them.
+// The last line is the signature of all lines before it. Names of files are relative to the
+// script's directory, so that a tree of scripts can be moved as a whole. Files of libraries have
+// the name by which they are loaded: LIBRARY//FILE.
 
-// Suffix is what the name of a signature has behind that of its script.
+// Suffix is appended to the name of a script to name its signature.
 const Suffix = ".sig"
 
 const header = "ppscript-signature 1"
@@ -37,16 +38,17 @@ const header = "ppscript-signature 1"
 // A Sum is the SHA-256 of a file.
 type Sum = [sha256.Size]byte
 
-// A Signature says what somebody saw. The zero value is of nobody.
+// A Signature has the hashes of a script and its loaded files, and the key that
+// signed them. The zero value has no signer.
 type Signature struct {
 	Key    Key
-	Script string // the base of its name
+	Script string // file name of the script, without directory
 	Sum    Sum
-	Files  map[string]Sum // what it loads, by name
+	Files  map[string]Sum // hashes of the loaded files, by name
 }
 
-// NameFor is the name of a loaded file in the signature of the script main; both as the host has
-// them: absolute paths, or LIBRARY//FILE.
+// NameFor returns the name that a loaded file has in the signature of the script main. Both
+// arguments are names of the script host: absolute paths, or LIBRARY//FILE.
 func NameFor(main, file string) string {
 	if strings.Contains(file, "//") {
 		return file
@@ -57,7 +59,8 @@ func NameFor(main, file string) string {
 	return file
 }
 
-// Sign signs a script and what it loads: the sums of all of them by name as the host has these.
+// Sign signs a script and the files that it loads. sums has the hashes of all of them, by their
+// names in the script host.
 func (s Secret) Sign(main string, sums map[string]Sum) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\nkey %s\n", header, s.Key)
@@ -83,21 +86,23 @@ func (s Secret) Sign(main string, sums map[string]Sum) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// SignText signs a text that is no script. about says what it is, so that it counts as nothing else.
+// SignText signs a text that is not a script. about names its kind and is part of the signature, so
+// that the signature is not valid for any other use.
 func (s Secret) SignText(about string, text []byte) []byte {
 	return ed25519.Sign(s.private, slices.Concat([]byte(about+"\n"), text))
 }
 
-// SignedText is the one of the signers that signed a text, whose public key is given.
+// SignedText verifies the signature of a text and returns the signer. ok is false if
+// the public key is no signer's or the signature does not match.
 func (s *Signers) SignedText(about string, text, public, signature []byte) (Key, bool) {
 	key, ok := s.find(public)
 	return key, ok && ed25519.Verify(key.Public, slices.Concat([]byte(about+"\n"), text), signature)
 }
 
-// errForm is of a file that is no signature.
+// errForm is the error for a file that is not a signature.
 var errForm = errors.New("that is no signature of a script")
 
-// parse reads a signature, and checks that its key made it.
+// parse reads a signature and verifies it with the key that it names.
 func parse(text []byte) (s Signature, err error) {
 	end := bytes.LastIndex(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) + 1
 	coded, ok := strings.CutPrefix(strings.TrimSuffix(string(text[end:]), "\n"), "ed25519 ")
@@ -140,13 +145,13 @@ func parse(text []byte) (s Signature, err error) {
 	return s, nil
 }
 
-// A Vetter decides for the files of one script, as they are loaded, whether they may run: the first is the
-// script. It belongs to one host.
+// A Vetter decides for each file of one script, when it is loaded, whether it may run. The first
+// file is the script itself. A Vetter belongs to one script host.
 type Vetter struct {
 	Signers Signers
-	// Only, if set, is the name or fingerprint of the one key that counts.
+	// Only, if set, is the name or fingerprint of the only accepted key.
 	Only string
-	// By is whose signature it is, once the script is loaded.
+	// By is the key that signed the script; set when the script is loaded.
 	By Key
 
 	main string
@@ -171,7 +176,7 @@ func (v *Vetter) Vet(name string, src []byte) error {
 	return nil
 }
 
-// script reads the signature beside a script.
+// script reads the signature beside a script and checks the script against it.
 func (v *Vetter) script(name string, sum Sum) error {
 	if strings.HasPrefix(name, "<") || strings.Contains(name, "//") {
 		return v.refuse(name, "it has no signature: it is not a file")
@@ -203,7 +208,7 @@ func (v *Vetter) script(name string, sum Sum) error {
 	return nil
 }
 
-// Files are how many files the signature is of.
+// Files returns the number of files that the signature covers.
 func (v *Vetter) Files() int { return len(v.says.Files) + 1 }
 
 func (v *Vetter) refuse(name, format string, args ...any) error {
