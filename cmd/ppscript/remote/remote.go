@@ -1,5 +1,6 @@
-// Package remote makes the sinks of the options by which results go to monitoring systems:
-// /metrics on the server of --http, --otlp, --otlp-profiles and --pyroscope.
+// Package remote sends results to monitoring systems. It makes the sinks (receivers of
+// results) for --otlp, --otlp-profiles and --pyroscope, and for /metrics on the server of
+// --http.
 package remote
 
 import (
@@ -16,13 +17,13 @@ import (
 	"ppscript/runtime/output/pyroscope"
 )
 
-// Options are the values of the options; "" is none.
+// Options has the values of the options; "" means that an option was not given.
 type Options struct {
 	OTLP, OTLPProfiles, Pyroscope string
-	Series                        int // of a result, at most; 0 is the default
+	Series                        int // bound on the metric series of one result; 0 is the default
 }
 
-// Check finds mistakes in what the user wrote.
+// Check finds mistakes in the values.
 func (o *Options) Check() error {
 	for _, x := range []struct{ option, url string }{
 		{otlp.MetricsOption, o.OTLP}, {otlp.ProfilesOption, o.OTLPProfiles},
@@ -40,15 +41,17 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// Profiles says that stacks are sent.
+// Profiles reports that stacks are sent to a server.
 func (o *Options) Profiles() bool { return o.OTLPProfiles != "" || o.Pyroscope != "" }
 
-// A Handler lets others serve something at a path of a server.
+// A Handler is a server at which others can register an HTTP handler for a
+// path.
 type Handler interface {
 	Handle(path string, h http.Handler)
 }
 
-// Sinks are the openers of the sinks for one script. Server is that of --http, nil without.
+// Sinks returns openers of the sinks for one script. server is the server of --http, nil
+// without.
 func (o *Options) Sinks(script string, server Handler, say func(line string)) ([]output.Opener, error) {
 	var list []output.Opener
 	if o.OTLP != "" || server != nil {
@@ -105,7 +108,8 @@ func opener(option, where string, open func() (output.Sink, error)) output.Opene
 		Open: func(context.Context) (output.Sink, error) { return open() }}
 }
 
-// Tell has a store tell what becomes of what is sent.
+// Tell adds a metric to a store: how many messages were sent, refused, given up
+// or retried.
 func Tell(store *metric.Store, option string, s interface{ Stats() push.Stats }) {
 	store.Tell(func() []metric.Family {
 		st := s.Stats()
@@ -122,15 +126,16 @@ func Tell(store *metric.Store, option string, s interface{ Stats() push.Stats })
 	})
 }
 
-// A Hub is what several scripts that run at the same time send to.
+// A Hub shares the connections to servers among several scripts that run at the
+// same time.
 type Hub struct {
 	Store    *metric.Store
-	otlp     *otlp.Server // of metrics; nil without
+	otlp     *otlp.Server // for metrics; nil without --otlp
 	profiles []output.Opener
 	all      []interface{ Close() error }
 }
 
-// Open opens the servers of the options.
+// Open connects to the servers that the options name.
 func (o *Options) Open(say func(line string)) (*Hub, error) {
 	h := &Hub{Store: metric.NewStore(o.Series)}
 	var err error
@@ -176,7 +181,8 @@ func (h *Hub) share(option, where string, open func() output.Sink) {
 	}))
 }
 
-// scriptSink is a sink that ends with its script, while its server goes on.
+// A scriptSink is a sink for one script. Its Close does nothing, since other
+// scripts still use the server.
 type scriptSink struct {
 	output.Sink
 	output.Profiler
@@ -185,24 +191,25 @@ type scriptSink struct {
 // Close implements output.Sink.
 func (scriptSink) Close() error { return nil }
 
-// Sinks are the openers of the sinks for one of the scripts.
+// Sinks returns openers of the sinks for one of the scripts.
 func (h *Hub) Sinks(script string) []output.Opener {
 	return append([]output.Opener{
 		opener("metrics", "", func() (output.Sink, error) { return h.Store.Script(script), nil }),
 	}, h.profiles...)
 }
 
-// Push sends the metrics as they are now, if they are sent anywhere.
+// Push sends the current metrics, if there is a server for them.
 func (h *Hub) Push() {
 	if h.otlp != nil {
 		h.otlp.SendMetrics(h.Store)
 	}
 }
 
-// Close sends what waits and ends the servers. Its error tells what did not arrive.
+// Close sends what is queued and closes the connections. Its error says what did
+// not arrive.
 func (h *Hub) Close() error {
 	errs := make([]error, len(h.all))
-	var all sync.WaitGroup // each may wait for some seconds
+	var all sync.WaitGroup // at the same time, since each may wait for some seconds
 	for i, s := range h.all {
 		all.Go(func() { errs[i] = s.Close() })
 	}
