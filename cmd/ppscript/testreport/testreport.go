@@ -1,6 +1,5 @@
-// Package testreport shows how the tests of scripts went: as text while they
-// run, as lines of JSON, or as the XML that JUnit writes and that build servers
-// read.
+// Package testreport writes the results of tests of scripts: as text while they
+// run, as lines of JSON, or as JUnit XML for build servers.
 package testreport
 
 import (
@@ -13,8 +12,8 @@ import (
 	"ppscript/cmd/ppscript/terminal/console"
 )
 
-// A Result is one test that ran. A file that cannot be loaded is a result
-// without a name.
+// A Result is the result of one test. For a file that cannot be loaded there is
+// one Result without a Name.
 type Result struct {
 	File, Name, Pos string
 	Err             error
@@ -22,8 +21,8 @@ type Result struct {
 	Took            time.Duration
 }
 
-// A Reporter is told of tests in their order, and of each file after its
-// tests.
+// A Reporter writes results. Test is called for each test in order, File after
+// the tests of each file, and End last.
 type Reporter interface {
 	Test(r *Result)
 	File(name string, tests, failed int, took time.Duration)
@@ -85,7 +84,8 @@ func (t *textTests) End(tests, failed int) error {
 	return err
 }
 
-// failure is the error of a test, with the lines that it is about.
+// failure returns the text of a test's error, with the lines of the script that
+// it is about.
 func failure(err error) string {
 	var parts []string
 	for _, e := range console.Flatten(err) {
@@ -153,7 +153,8 @@ func (t *jsonTests) End(tests, failed int) error {
 	return t.err
 }
 
-// junitTests collects: its counts come before its tests.
+// junitTests collects all results until End, since the XML has the counts
+// before the tests.
 type junitTests struct {
 	w      io.Writer
 	suites []junitSuite
@@ -177,7 +178,7 @@ type junitCase struct {
 	Line      int           `xml:"line,attr,omitempty"`
 	Time      string        `xml:"time,attr"`
 	Failure   *junitFailure `xml:"failure"`
-	Error     *junitFailure `xml:"error"` // of a file that could not be loaded
+	Error     *junitFailure `xml:"error"` // the file could not be loaded
 	Out       string        `xml:"system-out,omitempty"`
 }
 
