@@ -1,5 +1,5 @@
-// Package watchdog ends a process that was told to end and does not: one for each
-// run, which tells it the stage that it is in.
+// Package watchdog detects a run that was asked to end and hangs. Each run has
+// one Watchdog and reports to it the stage that it is in.
 package watchdog
 
 import (
@@ -11,67 +11,68 @@ import (
 	"time"
 )
 
-// This file ends a process that was told to end and does not. A signal or
-// --duration asks for an orderly end, which takes the time that it takes: rings
-// are read, stacks get names, files are written, events are closed. Each of
-// these can hang: a pipe that nobody reads, a file of a file system that does
-// not answer, a loop in a script.
+// This file finds out whether a run that was asked to end hangs. A signal or
+// --duration asks for an orderly end, which may take long: rings are read,
+// stacks are symbolized, files are written, events are closed. Each of these
+// can hang, for example on a pipe that nobody reads, a file system that does
+// not answer, or a loop in a script.
 //
-// The watchdog looks after a while whether anything moves: the run went on to
-// another stage, descriptors were opened or closed, or a CPU was used or waited
-// for: on a machine with too much to do, a process that works hardly runs. Only
-// such work could be an endless loop, so that it is believed for a while and no
-// longer. A fixed time is tempting and wrong: a thousand events take the kernel
-// half a minute to close, and a hang at the begin need not last so long. Nor is
-// one look enough: a process that was stopped, or whose virtual machine had no
-// CPU, finds that much time went by in which nothing moved. It counts looks, and
-// a pause is one of them, however long it lasted.
+// The watchdog looks repeatedly for progress: the run entered another stage,
+// descriptors were opened or closed, or its threads used a CPU or waited for one
+// (on an overloaded machine, a process that works hardly gets a CPU). The use of
+// a CPU could also be an endless loop, so it counts as progress only for a
+// limited time. A fixed limit for the whole end is tempting and wrong: the
+// kernel needs half a minute to close a thousand events, and a hang at the start
+// should be noticed much earlier. One look is not enough either: after a process
+// was stopped, or its virtual machine had no CPU, much time has passed without
+// progress. So the watchdog counts looks without progress, and a pause is only
+// one look, however long it lasted.
 
-// How long the watchdog waits.
+// Bounds on the time without progress.
 const (
-	// idleEnd is how long an end may take in which nothing moves, and busyEnd
-	// one that uses the CPU.
+	// idleEnd bounds an end without any progress, busyEnd an end that only uses
+	// the CPU.
 	idleEnd = 5 * time.Second
 	busyEnd = time.Minute
-	// A user who sends a signal before events flow loses nothing. A run that only lasts
-	// for a time is to begin all the same: programs take long to load on a slow
-	// machine.
+	// idleStart and busyStart are used instead if a signal arrives before events flow:
+	// then no data can be lost. They are not used for --duration, since programs take
+	// long to load on a slow machine and the run should still begin.
 	idleStart = time.Second
 	busyStart = 10 * time.Second
-	// looks is how often it looks in an idle time.
+	// looks is the number of looks within one idle time.
 	looks = 5
 )
 
-// A Watchdog watches over the end of a run.
+// A Watchdog calls Hung if the end of a run hangs.
 type Watchdog struct {
-	// Hung is called once nothing moves, with the stage and how long it has
-	// lasted.
+	// Hung is called when no progress is seen any more, with the stage and the
+	// time since the stage began or the end was due.
 	Hung func(stage string, since time.Duration)
 
 	mu        sync.Mutex
-	limit     time.Duration // --duration; 0: only a signal makes the end due
+	limit     time.Duration // --duration; 0: the run ends only by a signal
 	stage     string
 	since     time.Time // when the stage began, or when its end became due
-	due       time.Time // when the end is due; zero if nobody waits for it
-	begun     bool      // events flow
-	signalled bool      // a signal made the end due
-	still     int       // looks, one after another, that saw nothing move
+	due       time.Time // when the end is due; zero if nothing asked for it yet
+	begun     bool      // events have begun to flow
+	signalled bool      // a signal asked for the end
+	still     int       // consecutive looks without progress
 	looks     int       // looks since the stage began or the end became due
 	last      progress
 	timer     *time.Timer
-	next      time.Time // when the timer is due: a look of before was overtaken by news
+	next      time.Time // when the timer is due; an earlier look is obsolete and does nothing
 	closed    bool
 }
 
-// A progress holds the counters that show that a process does something.
+// A progress holds the counters whose change shows that the process works.
 type progress struct {
 	descriptors int
-	cpu         time.Duration // used, and waited for by threads that could run
+	cpu         time.Duration // CPU time used, and time that runnable threads waited for a CPU
 }
 
-// At tells the stage that the run is in from now on. A run that lasts for a
-// time has that time from the moment when its events flow; before, each stage
-// has it.
+// At sets the stage that the run enters. begins says that events flow from now
+// on. With --duration, the end is due that long after events began to flow;
+// before, each stage may take that long.
 func (d *Watchdog) At(stage string, begins bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,25 +85,25 @@ func (d *Watchdog) At(stage string, begins bool) {
 	d.wait(now)
 }
 
-// LimitTo says how long the run may last; 0 is no limit.
+// LimitTo sets the duration of the run; 0 is no limit.
 func (d *Watchdog) LimitTo(limit time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.limit > 0 && limit == 0 && d.due.After(time.Now()) {
-		d.due = time.Time{} // the text was another's option
+		d.due = time.Time{} // the word taken for --duration was the value of another option
 		d.timer.Stop()
 	}
 	d.limit = limit
 }
 
-// Doing is the stage, and whether events flow.
+// Doing returns the current stage, and whether events have begun to flow.
 func (d *Watchdog) Doing() (stage string, begun bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.stage, d.begun
 }
 
-// End says that the end is due now.
+// End makes the end due now; it is called on a signal.
 func (d *Watchdog) End() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +113,7 @@ func (d *Watchdog) End() {
 	d.wait(now)
 }
 
-// bounds are how long an end may take.
+// bounds returns the limits that apply to the end now.
 func (d *Watchdog) bounds() (idle, busy time.Duration) {
 	if d.signalled && !d.begun {
 		return idleStart, busyStart
@@ -138,7 +139,8 @@ func (d *Watchdog) wait(now time.Time) {
 	d.timer.Reset(after)
 }
 
-// look is called when nothing was heard for a while.
+// look compares the counters with those of the last look and calls Hung after
+// too many looks without progress.
 func (d *Watchdog) look() {
 	d.mu.Lock()
 	now := time.Now()
@@ -190,8 +192,9 @@ func progressNow() (p progress) {
 	return p
 }
 
-// waited is how long this process's threads could run and had no CPU: the second
-// number of schedstat. It is 0 in a kernel without CONFIG_SCHED_INFO.
+// waited returns the time that runnable threads of this process have waited for
+// a CPU, from the second number of schedstat. It is 0 in a kernel without
+// CONFIG_SCHED_INFO.
 func waited() (sum time.Duration) {
 	const tasks = "/proc/self/task/"
 	dir, err := os.Open(tasks)
