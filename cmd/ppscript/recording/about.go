@@ -20,9 +20,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file tells the content of a recording.
+// This file describes the content of a recording, for ppscript info.
 
-// An About is the description of a recording. The names are those of its JSON.
+// An About is the description of a recording. Its JSON is documented output.
 type About struct {
 	File   string   `json:"file"`
 	Bytes  int64    `json:"bytes,omitempty"`
@@ -37,7 +37,8 @@ type About struct {
 	Notes  []string   `json:"notes,omitempty"`
 }
 
-// A Machine is where a recording was made, and by which command.
+// A Machine describes the machine on which a recording was made, and the
+// command that made it.
 type Machine struct {
 	Host    string   `json:"host,omitempty"`
 	Kernel  string   `json:"kernel,omitempty"`
@@ -47,7 +48,8 @@ type Machine struct {
 	Command []string `json:"command,omitempty"`
 }
 
-// Times are when a recording was made.
+// Times has the times of the first and the last sample, on the recording's
+// clock and as time of day.
 type Times struct {
 	First event.Time `json:"first_ns"`
 	Last  event.Time `json:"last_ns"`
@@ -56,7 +58,7 @@ type Times struct {
 	Clock string     `json:"clock"`
 }
 
-// An Event is an event of a recording.
+// An Event describes one event of a recording.
 type Event struct {
 	Name    string     `json:"name"`
 	Alias   string     `json:"alias,omitempty"`
@@ -64,10 +66,11 @@ type Event struct {
 	First   event.Time `json:"first_ns,omitempty"`
 	Last    event.Time `json:"last_ns,omitempty"`
 	Stacks  bool       `json:"stacks,omitempty"`
-	Fields  int        `json:"fields"` // of its own
+	Fields  int        `json:"fields"` // number of fields, without the common ones
 }
 
-// Read reads the whole recording; progress, if it is not nil, is told how far it is.
+// Read reads the whole recording. It calls progress, if it is not nil, with the
+// bytes read so far.
 func Read(ctx context.Context, path string, progress func(read, size uint64)) (t *About, err error) {
 	options := perfdata.Options{Progress: progress}
 	var f *perfdata.File
@@ -121,7 +124,7 @@ func Read(ctx context.Context, path string, progress func(read, size uint64)) (t
 	return t, nil
 }
 
-// take counts a record.
+// take adds a record to the counts.
 func (t *About) take(e *event.Event) {
 	switch e.Kind {
 	case event.Lost:
@@ -143,7 +146,7 @@ func (t *About) take(e *event.Event) {
 	}
 }
 
-// describe takes the recording's own description.
+// describe copies the description that the recording has of itself.
 func (t *About) describe(in *perfdata.Info) {
 	t.MadeBy, t.Host, t.Kernel, t.Arch, t.CPU = in.Version, in.Hostname, in.OSRelease, in.Arch, in.CPUDesc
 	t.CPUs, t.Command = in.CPUsOnline, in.Cmdline
@@ -158,7 +161,8 @@ func (t *About) describe(in *perfdata.Info) {
 	}
 	if in.TraceDat != 0 {
 		t.Form = append(t.Form, fmt.Sprintf("trace.dat version %d", in.TraceDat))
-		// It describes many events, and does not say which were on.
+		// A trace.dat file describes all events of the machine, not only those
+		// that were enabled.
 		n := len(t.Events)
 		t.Events = slices.DeleteFunc(t.Events, func(e Event) bool { return e.Samples == 0 })
 		if n -= len(t.Events); n > 0 {
@@ -177,7 +181,7 @@ func (t *About) describe(in *perfdata.Info) {
 	t.Begin, t.End = wall(t.First), wall(t.Last)
 }
 
-// Print tells it to people.
+// Print writes the description as text.
 func (t *About) Print(w *bufio.Writer) {
 	line := func(name string, parts ...string) {
 		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
@@ -219,7 +223,7 @@ func (t *About) Print(w *bufio.Writer) {
 	fmt.Fprintf(w, "\n%10s  event\n", "samples")
 	for _, e := range t.Events {
 		if e.Samples == 0 && e.Name == "software:dummy" {
-			continue // it carries the records about tasks
+			continue // perf opens it only for the records about tasks
 		}
 		name := plain.Line(e.Name)
 		if e.Alias != "" {
@@ -239,10 +243,10 @@ func (t *About) Print(w *bufio.Writer) {
 	}
 }
 
-// secondsOf is a time as --from and --to take it.
+// secondsOf formats a time in the form that --from and --to accept.
 func secondsOf(t event.Time) string { return fmt.Sprintf("%d.%06d", t/1e9, t%1e9/1e3) }
 
-// clockName is a clock as the man page of clock_gettime calls it.
+// clockName returns the name of a clock from the man page of clock_gettime.
 func clockName(id int32) string {
 	switch id {
 	case unix.CLOCK_REALTIME:

@@ -8,9 +8,11 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file is what a script that decides when to write has in place of an output.
+// This file has the renderer of --when: the results of the script are not shown;
+// each one triggers the writing of a recording.
 
-// Shows reports that a result is pairs or events, one by one.
+// Shows reports that a result shows single pairs or events, so that it can
+// trigger a recording.
 func Shows(r plan.Report) bool {
 	switch r.(type) {
 	case *plan.Slow, *plan.Log:
@@ -19,7 +21,7 @@ func Shows(r plan.Report) bool {
 	return false
 }
 
-// Words are those of a command line, of which some may be quoted.
+// Words splits a command line into words. Quotes group words as in a shell.
 func Words(text string) (list []string, err error) {
 	var b strings.Builder
 	quote, inWord := rune(0), false
@@ -49,11 +51,11 @@ func Words(text string) (list []string, err error) {
 	return list, nil
 }
 
-// Asking is a renderer that shows nothing, and asks for each pair and event; name is
-// the script's.
+// Asking returns a renderer that shows nothing and calls ask for each shown pair or
+// event, with the reason in words. name is the name of the script.
 func Asking(name string, ask func(why string)) render.Renderer { return asking{ask: ask, name: name} }
 
-// asking is a renderer that shows nothing, and asks for each pair and event.
+// asking implements the renderer of Asking.
 type asking struct {
 	render.Ignore
 	ask  func(why string)

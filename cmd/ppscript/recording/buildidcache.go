@@ -13,14 +13,14 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file keeps the files that a recording hit, where perf keeps them: perf
-// archive takes them from there, and a program that is built anew in the meantime
-// does not spoil the recording. The layout is that of perf's buildid-cache:
+// This file copies the programs and libraries that samples of a recording hit
+// into perf's cache. perf archive reads them from there, and the recording stays
+// usable when a program is rebuilt. The layout is that of perf buildid-cache:
 //
 //	~/.debug/PATH/ID/elf, kallsyms of the kernel
 //	~/.debug/.build-id/ab/cdef... -> ../../PATH/ID
 
-// cacheDir is perf's cache.
+// cacheDir returns the directory of perf's cache.
 func cacheDir() (string, error) {
 	if dir := os.Getenv("PERF_BUILDID_DIR"); dir != "" {
 		return dir, nil
@@ -29,8 +29,8 @@ func cacheDir() (string, error) {
 	return filepath.Join(home, ".debug"), err
 }
 
-// KeepInCache puts the files into perf's cache, and returns where it is; "" if this
-// user has no directory.
+// KeepInCache copies files into perf's cache and returns its directory; "" if the
+// user has no home directory.
 func KeepInCache(ids []perfdata.BuildID) (dir string, err error) {
 	if dir, err = cacheDir(); err != nil {
 		return "", nil
@@ -41,8 +41,8 @@ func KeepInCache(ids []perfdata.BuildID) (dir string, err error) {
 	return dir, keepFiles(dir, ids)
 }
 
-// keepFiles puts the files into the cache. A file that cannot be kept is left
-// out: the recording is whole without it.
+// keepFiles copies files into the cache in dir. A file that cannot be copied is
+// left out; the recording is complete without it.
 func keepFiles(dir string, ids []perfdata.BuildID) error {
 	var errs []error
 	for _, b := range ids {
@@ -61,7 +61,7 @@ func keepFiles(dir string, ids []perfdata.BuildID) error {
 			err = os.MkdirAll(filepath.Dir(link), 0o755)
 		}
 		if err == nil {
-			_ = os.Remove(link) // it leads nowhere
+			_ = os.Remove(link) // its target is missing
 			err = os.Symlink(target, link)
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -71,7 +71,8 @@ func keepFiles(dir string, ids []perfdata.BuildID) error {
 	return errors.Join(errs...)
 }
 
-// keepFile copies a file, or links it where that can be.
+// keepFile adds one file to the cache, by a hard link if possible, else by a
+// copy.
 func keepFile(place string, b perfdata.BuildID, id string) error {
 	if err := os.MkdirAll(place, 0o755); err != nil {
 		return err
@@ -109,7 +110,7 @@ func keepFile(place string, b perfdata.BuildID, id string) error {
 	return nil
 }
 
-// errChanged says that a file has changed since it was recorded.
+// errChanged is the error for a file that has changed since it was recorded.
 func errChanged(path string) error {
 	return &fs.PathError{Op: "keep", Path: path, Err: errors.New("it has changed")}
 }

@@ -20,19 +20,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file finds the events of a recording, and settles how they are sampled.
+// This file finds the events to record and decides how each is sampled.
 
-// A Sampling is how often events are sampled, and with which stacks.
+// A Sampling says how often events are sampled, and which data each sample has.
 type Sampling struct {
 	Period, Freq uint64
 	Stack        bool
-	Dwarf        uint32 // bytes of user stack to copy, for unwinding by tables; 0: frame pointers
-	Cgroups      bool   // with the cgroup of each sample
-	Addresses    bool   // with the address that each sample is about
-	Only         string // modifiers of all events: u or k
+	Dwarf        uint32 // bytes of user stack per sample, to unwind by DWARF tables; 0: frame pointers
+	Cgroups      bool   // samples have the cgroup
+	Addresses    bool   // samples have the data address
+	Only         string // modifier of all events: u (user space only) or k (kernel only)
 }
 
-// Check finds options that do not go together.
+// Check is an error if both Freq and Period are given.
 func (s *Sampling) Check() error {
 	if s.Freq > 0 && s.Period > 0 {
 		return usagef("option", "--freq", "--count is given too").WithHint("give one of them")
@@ -40,7 +40,7 @@ func (s *Sampling) Check() error {
 	return nil
 }
 
-// ReadCallGraph reads --call-graph.
+// ReadCallGraph reads the value of --call-graph.
 func (s *Sampling) ReadCallGraph(text string) error {
 	s.Stack = true
 	kind, size, sized := strings.Cut(text, ",")
@@ -63,12 +63,13 @@ func (s *Sampling) ReadCallGraph(text string) error {
 	return nil
 }
 
-// dwarfBytes is how much of the user stack perf copies if it is not told.
+// dwarfBytes is the default number of bytes of user stack to copy, the same as
+// perf's.
 const dwarfBytes = 8192
 
-// apply has an event sampled as s says. Without a period or a frequency, tracepoints and
-// breakpoints are recorded one by one and all others DefaultFreq times a second, as by perf
-// record: a page fault each would fill the rings.
+// apply configures an event. Without a period or a frequency, each occurrence of
+// tracepoints and breakpoints is recorded, and all other events are sampled DefaultFreq
+// times a second, as perf record does: to record every page fault would fill the rings.
 func (s *Sampling) apply(ev *perf.EventConfig) {
 	ev.Period, ev.Freq = s.Period, s.Freq
 	if ev.Period == 0 && ev.Freq == 0 && ev.Schema.Type == unix.PERF_TYPE_SOFTWARE &&
@@ -83,7 +84,8 @@ func (s *Sampling) apply(ev *perf.EventConfig) {
 	}
 }
 
-// UsualEvents are recorded if none is named, as by perf record.
+// UsualEvents returns the event that is recorded if none is named, the same as
+// perf record's: CPU cycles, or the CPU clock where the CPU has no counters.
 func UsualEvents() []string {
 	if pmus, err := kernel.ReadPMUs(kernel.Roots{}); err == nil && kernel.HasCPU(pmus) {
 		return []string{"hardware:cycles"}
@@ -91,7 +93,7 @@ func UsualEvents() []string {
 	return []string{"cpu-clock"}
 }
 
-// Config finds the events that texts name, and adds them to a configuration; say tells of them.
+// Config finds the named events and adds them to cfg. It calls say with notes for the user.
 func Config(events []string, how Sampling, cfg perf.Config, say func(line string)) (perf.Config, error) {
 	cfg.SampleCPU = true
 	cfg.SideBand = perf.SideBand{Comm: true, Mmap: true, Task: true, Events: true}
@@ -134,7 +136,7 @@ func Config(events []string, how Sampling, cfg perf.Config, say func(line string
 				cfg.Events = append(cfg.Events, ev)
 				if ip := ev.Callchain || schema.Type != unix.PERF_TYPE_TRACEPOINT; ip &&
 					!slices.Contains(cfg.Members, event.MemberIP) {
-					// perf prints chains only of samples that have it
+					// perf prints call chains only of samples with an IP
 					cfg.Members = append(cfg.Members, event.MemberIP)
 				}
 			}
@@ -147,7 +149,8 @@ func Config(events []string, how Sampling, cfg perf.Config, say func(line string
 	return cfg, nil
 }
 
-// recordable is the event that a source names, if it can be recorded.
+// recordable returns the event that a source names, or an error if it cannot be
+// recorded.
 func recordable(s *plan.Source) (*plan.Source, error) {
 	switch s.Kind {
 	case eventspec.Script:
@@ -166,7 +169,7 @@ func recordable(s *plan.Source) (*plan.Source, error) {
 	return s, nil
 }
 
-// usagef is a mistake on the command line.
+// usagef makes an error about a mistake on the command line.
 func usagef(op, subject, format string, args ...any) *diag.Error {
 	return diag.Errorf(diag.Usage, op, subject, format, args...)
 }

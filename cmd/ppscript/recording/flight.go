@@ -14,28 +14,28 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A Flight keeps the newest events in rings that overwrite their oldest. Each time
-// somebody asks, it writes those of the last seconds to a file of its own: FILE.1,
-// FILE.2 and so on.
+// A Flight is a flight recorder: it keeps the newest events in rings in which new
+// records overwrite the oldest. On each request it writes the events of the last
+// seconds to a new file: FILE.1, FILE.2 and so on.
 type Flight struct {
 	Source *perf.Source // with perf.Config.Overwrite
 	Options
-	Window time.Duration // samples of so long are written; the rings may hold less
-	Most   int           // files that stay; older ones are removed
+	Window time.Duration // how far back samples are written; the rings may hold less
+	Most   int           // number of files to keep; older ones are removed
 	Say    func(string)
 
 	requests chan string
-	number   int   // of the last name that was tried
-	numbers  []int // numbers of the files that are there
+	number   int   // number of the last file name that was tried
+	numbers  []int // numbers of the files that are kept
 	files    int
 	lost     uint64
 }
 
-// Begin is called before anybody asks.
+// Begin must be called before the first Ask.
 func (f *Flight) Begin() { f.requests = make(chan string, 1) }
 
-// Ask has a file written soon; any goroutine may ask. One that asks while another waits
-// gets the same file.
+// Ask requests a file; why is the reason, for the message to the user. Any goroutine
+// may call it. Requests that arrive before the file is written share it.
 func (f *Flight) Ask(why string) {
 	select {
 	case f.requests <- why:
@@ -44,8 +44,8 @@ func (f *Flight) Ask(why string) {
 	}
 }
 
-// Loop writes files until the target or ctx ends; then settle is called, and a goroutine that has
-// asked until it returns gets a file, too.
+// Loop writes requested files until the target or ctx ends. Then it calls settle; requests made
+// before settle returns still get a file.
 func (f *Flight) Loop(ctx context.Context, settle func() error) error {
 	for {
 		err := f.Source.Poll(ctx, time.Minute)
@@ -71,10 +71,10 @@ func (f *Flight) Loop(ctx context.Context, settle func() error) error {
 	}
 }
 
-// path is the name of a file.
+// path returns the path of file n.
 func (f *Flight) path(n int) string { return fmt.Sprintf("%s.%d", f.Path, n) }
 
-// write writes the next file.
+// write writes the next file with the current content of the rings.
 func (f *Flight) write(ctx context.Context, why string) error {
 	now, _, known := perf.ReadClock(ctx, f.Clock)
 	return f.Source.Snapshot(func(wrapped []bool) (err error) {
@@ -107,11 +107,11 @@ func (f *Flight) write(ctx context.Context, why string) error {
 	})
 }
 
-// mostTaken is how many names may be in the way of the next file: in a directory that others write to,
-// anybody can make them.
+// mostTaken bounds the file names that are tried for one file. A name can be taken by another user
+// in a directory that both can write to.
 const mostTaken = 100
 
-// next begins the next file.
+// next creates the next file whose name is not taken by another user.
 func (f *Flight) next(ctx context.Context) (r *Recording, err error) {
 	opt := f.Options
 	for range mostTaken {
@@ -124,8 +124,8 @@ func (f *Flight) next(ctx context.Context) (r *Recording, err error) {
 	return nil, err
 }
 
-// reach says from when on the file has all, if that is later than it was asked for:
-// where a ring has overwritten records, from its oldest on.
+// reach returns a text for the user if the file does not cover the whole window,
+// because a ring has overwritten records, or if events were lost.
 func (r *Recording) reach(now event.Time, wrapped []bool) (text string) {
 	var from event.Time
 	for i, first := range r.firsts {
@@ -143,7 +143,7 @@ func (r *Recording) reach(now event.Time, wrapped []bool) (text string) {
 	return text
 }
 
-// pages is the size of the largest ring.
+// pages returns the size of the largest ring in pages of 4 KiB.
 func (r *Recording) pages() int {
 	most := 0
 	for _, ring := range r.src.Stats().Rings {
@@ -152,8 +152,8 @@ func (r *Recording) pages() int {
 	return most >> 12
 }
 
-// Files is how many were written.
+// Files returns the number of files that were written.
 func (f *Flight) Files() int { return f.files }
 
-// Lost is how many events are missing in them.
+// Lost returns the number of events that are missing in these files.
 func (f *Flight) Lost() uint64 { return f.lost }

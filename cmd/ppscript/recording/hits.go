@@ -17,29 +17,30 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file finds out which files the samples of a recording hit, as perf record
-// does at its end: their build-ids go into the recording, so that its reader
-// elsewhere, or later, can tell whether he has the same files.
+// This file finds the programs and libraries that samples of a recording hit, as
+// perf record does at its end. Their build-ids are written into the recording,
+// so that a reader on another machine, or later, can check that it has the same
+// files.
 //
-// The recording is read twice, in the order of the file: first for the mappings,
-// then for the samples. A mapping that came and went counts for all of the time: a
-// file too many does no harm, one too few does.
+// The recording is read twice, in the order of the file: first the mappings, then
+// the samples. A mapping counts for the whole recording, even if it was removed
+// meanwhile: a file too many does no harm, a missing one does.
 
-// mapping is a mapping of a process.
+// A mapping is a range of addresses of a process into which a file was mapped.
 type mapping struct {
 	start, end uint64
 	file       *hitFile
 }
 
-// A hitFile is a file that was mapped.
+// A hitFile is a file that was mapped; hit is set once a sample is in it.
 type hitFile struct {
 	path  string
 	inode uint64
-	id    []byte // from its record
+	id    []byte // build-id from the mapping's record, if it has one
 	hit   bool
 }
 
-// hits are the files that the samples of a recording hit.
+// hits collects the files that samples hit.
 type hits struct {
 	maps    map[int32][]mapping
 	parents map[int32]int32
@@ -52,7 +53,7 @@ type hitKey struct {
 	inode uint64
 }
 
-// hitsOf reads the recording at path, which is not finished.
+// hitsOf reads the unfinished recording at path.
 func hitsOf(path string) (*hits, error) {
 	h := &hits{maps: map[int32][]mapping{}, parents: map[int32]int32{}, files: map[hitKey]*hitFile{}}
 	for _, look := range []func(*event.Event){h.mapping, h.sample} {
@@ -68,7 +69,7 @@ func hitsOf(path string) (*hits, error) {
 	return h, nil
 }
 
-// eachEvent hands on all events of a file.
+// eachEvent calls look for each event of a file, in the file's order.
 func eachEvent(f *perfdata.File, look func(*event.Event)) error {
 	batch := make([]event.Event, 256)
 	for {
@@ -113,7 +114,8 @@ func (h *hits) mapping(e *event.Event) {
 	h.maps[m.PID] = append(h.maps[m.PID], mapping{m.Addr, m.Addr + m.Len, file})
 }
 
-// sample marks the files of a sample's address and of its stack.
+// sample marks the files that contain a sample's address and the addresses of
+// its stack.
 func (h *hits) sample(e *event.Event) {
 	if e.Kind != event.Sample || e.Stream == nil || e.Stream.Members == nil {
 		return
@@ -131,7 +133,8 @@ func (h *hits) address(pid int32, addr uint64) {
 		h.kernel = true
 		return
 	}
-	// A process has the mappings of its parent until it begins another program.
+	// A process has the mappings of its parent until it executes another
+	// program.
 	for range 64 {
 		list := h.maps[pid]
 		for i := range slices.Backward(list) {
@@ -148,8 +151,8 @@ func (h *hits) address(pid int32, addr uint64) {
 	}
 }
 
-// buildIDs are those of the files that were hit, and of the kernel, whose symbols
-// readers look for in any case.
+// buildIDs returns the build-ids of the files that were hit, and always the
+// kernel's, since readers look for the kernel's symbols in any case.
 func (h *hits) buildIDs() []perfdata.BuildID {
 	var ids []perfdata.BuildID
 	if notes, err := os.ReadFile("/sys/kernel/notes"); err == nil {

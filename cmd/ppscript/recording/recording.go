@@ -1,6 +1,6 @@
-// Package recording writes perf.data files of live events, finds the files that
-// their samples hit, keeps these where perf keeps them, and tells about recordings
-// that are there.
+// Package recording implements ppscript record and info. It writes live events to
+// perf.data files, finds the programs and libraries that samples hit and copies
+// them into perf's cache, and describes existing recordings.
 package recording
 
 import (
@@ -23,27 +23,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Recording is rings that are written to a file.
+// A Recording writes the content of rings to a perf.data file.
 type Recording struct {
 	src           *perf.Source
 	file          *perfdata.Writer
 	path          string
 	samples, lost uint64
 	batch         []event.Event
-	changed       []byte       // a record with another id
-	sampleType    uint64       // of all events: they share the members that ids have
-	since         event.Time   // samples of before are left out
-	firsts        []event.Time // of each ring, if wanted: its oldest record
+	changed       []byte       // buffer for a record whose id was replaced
+	sampleType    uint64       // PERF_SAMPLE_* bits, the same for all events
+	since         event.Time   // earlier samples are left out
+	firsts        []event.Time // time of the oldest record of each ring; empty: not wanted
 }
 
-// Options say where a recording goes, and how.
+// Options has the file of a recording and how to write it.
 type Options struct {
 	Path     string
 	Clock    perf.Clock // of the events
 	Compress bool
 }
 
-// New begins the recording of the events that src has open.
+// New creates the file for the events that src has opened.
 func New(ctx context.Context, src *perf.Source, o Options) (*Recording, error) {
 	opt := perfdata.WriteOptions{Compress: o.Compress, Cmdline: os.Args, Version: "ppscript"}
 	if o.Clock == perf.ClockPerf {
@@ -77,12 +77,12 @@ func New(ctx context.Context, src *perf.Source, o Options) (*Recording, error) {
 	return r, nil
 }
 
-// Loop writes until the target or ctx ends.
+// Loop writes records until the target or ctx ends.
 func (r *Recording) Loop(ctx context.Context) error {
 	for {
 		wait := 100 * time.Millisecond
 		if r.src.Idle() {
-			wait = time.Minute // what comes wakes us
+			wait = time.Minute // the next record ends the wait
 		}
 		err := r.src.Poll(ctx, wait)
 		over := errors.Is(err, io.EOF) || ctx.Err() != nil
@@ -103,7 +103,7 @@ func (r *Recording) Loop(ctx context.Context) error {
 	}
 }
 
-// round writes the records in the rings.
+// round writes all records that are in the rings now.
 func (r *Recording) round() error {
 	for index, ring := range r.src.Rings() {
 		_, visible := ring.Bounds()
@@ -124,7 +124,7 @@ func (r *Recording) round() error {
 					r.lost += uint64(e.Count)
 				}
 				if e.Rec == nil {
-					continue // made by the source, not by the kernel
+					continue // made by the source, without a record of the kernel
 				}
 				rec := e.Rec
 				if e.Kind == event.Lost && len(rec) == bareLost {
@@ -145,13 +145,14 @@ func (r *Recording) round() error {
 	return r.file.FinishedRound()
 }
 
-// sameID has a record of an event that was opened anew, since its CPU was
-// offline, look as those of before: the file lists ids at its beginning.
+// sameID replaces the id in a record of an event that was opened again after
+// its CPU had been offline. The record gets the event's first id, since the
+// file has the list of ids at its beginning.
 func (r *Recording) sameID(rec []byte) []byte {
 	if r.src.Gaps() == 0 || r.sampleType&unix.PERF_SAMPLE_IDENTIFIER == 0 || len(rec) < 16 {
 		return rec
 	}
-	at := len(rec) - 8 // of a record that is no sample
+	at := len(rec) - 8 // the id's place in a record other than a sample
 	if binary.LittleEndian.Uint32(rec) == unix.PERF_RECORD_SAMPLE {
 		at = 8
 	}
@@ -160,19 +161,19 @@ func (r *Recording) sameID(rec []byte) []byte {
 	if same == id {
 		return rec
 	}
-	// The ring's memory cannot be written.
+	// The record is copied: the ring's memory is read-only.
 	r.changed = append(r.changed[:0], rec...)
 	binary.LittleEndian.PutUint64(r.changed[at:], same)
 	return r.changed
 }
 
-// bareLost is the size of a lost record that the source made from the
-// kernel's final counts: it has no sample id, which perf asks of all
-// records of such a recording.
+// bareLost is the size of a LOST record that the source made from the kernel's
+// final counts. It lacks the struct sample_id that perf requires in all records
+// of a recording with ids.
 const bareLost = 24
 
-// withID completes such a record. Its members are in the order of struct
-// sample_id in perf_event.h.
+// withID appends a sample_id to a LOST record of this kind. The members are in
+// the order of struct sample_id in perf_event.h.
 func (r *Recording) withID(e *event.Event) []byte {
 	rec := slices.Clone(e.Rec)
 	le := binary.LittleEndian
@@ -191,14 +192,15 @@ func (r *Recording) withID(e *event.Event) []byte {
 	return rec
 }
 
-// Identify has the recording name the files that its samples hit. A pipe is gone
-// by then. It returns the files to keep.
+// Identify adds the build-ids of the files that samples hit to the recording,
+// and returns those for the cache. It does nothing for a pipe, which cannot be
+// read again.
 func (r *Recording) Identify() ([]perfdata.BuildID, error) {
 	if st, err := os.Stat(r.path); err != nil || !st.Mode().IsRegular() {
 		return nil, nil
 	}
 	if err := r.file.Flush(); err != nil {
-		return nil, nil // the end of the file says so
+		return nil, nil // Finish reports the error
 	}
 	h, err := hitsOf(r.path)
 	if err != nil {
@@ -207,13 +209,14 @@ func (r *Recording) Identify() ([]perfdata.BuildID, error) {
 	ids := h.buildIDs()
 	r.file.SetBuildIDs(ids)
 	if !h.kernel {
-		// No symbol of it is needed.
+		// No sample hit the kernel, so its symbols are not needed.
 		ids = slices.DeleteFunc(slices.Clone(ids), func(b perfdata.BuildID) bool { return b.Kernel })
 	}
 	return ids, nil
 }
 
-// Finish ends the file; err is the loop's error.
+// Finish completes the file. err is the error of the loop; an error of the file
+// is joined to it.
 func (r *Recording) Finish(err error) error {
 	if last := r.file.Finish(); !errors.Is(err, last) {
 		err = errors.Join(err, last)
@@ -221,10 +224,10 @@ func (r *Recording) Finish(err error) error {
 	return err
 }
 
-// Lost is how many events are missing.
+// Lost returns the number of missing events.
 func (r *Recording) Lost() uint64 { return r.lost }
 
-// Summary says how much was recorded.
+// Summary returns a line about how much was recorded and lost.
 func (r *Recording) Summary() string {
 	s := r.counts()
 	if r.lost > 0 {
@@ -233,7 +236,8 @@ func (r *Recording) Summary() string {
 	return s
 }
 
-// counts says how many samples there are, and how large the file is.
+// counts returns the path, the number of samples and the size of the file as a
+// text.
 func (r *Recording) counts() string {
 	path := r.path
 	if path == "-" {

@@ -8,19 +8,20 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// UsualPages is the size of a ring that is written to a file while it fills, in pages of 4 KiB.
+// UsualPages is the size of each ring of a recording that is written continuously, in pages of
+// 4 KiB.
 const UsualPages = 512
 
-// What a flight recorder holds: flightRate is the bytes that a busy CPU records in a second, 25,000
-// events with stacks, and flightBytes bounds the rings of all CPUs together.
+// Sizes of a flight recorder's rings, in bytes. flightRate is the assumed data of a busy CPU in a
+// second: 25,000 events with stacks. flightBytes bounds the rings of all CPUs together.
 const (
 	flightRate  = 6 << 20
 	flightBytes = 256 << 20
 )
 
-// RingPages is the size of the rings where nobody said one, in pages of 4 KiB. A flight recorder
-// holds its window in them; a window of 0 is a recording to a file. Where a user may lock less
-// memory, they are the largest that he may, but not below perf.DefaultPages.
+// RingPages returns the default size of each ring, in pages of 4 KiB. For a flight recorder, the
+// rings should hold its window; a window of 0 means a continuous recording. If the user may lock
+// less memory than that, it is the largest permitted size, but at least perf.DefaultPages.
 func RingPages(window time.Duration) int {
 	pages, cpus := UsualPages, 1
 	if online, err := kernel.OnlineCPUs(); err == nil && len(online) > 0 {
@@ -36,7 +37,7 @@ func RingPages(window time.Duration) int {
 		}
 	}
 	most := kernel.RingBytes(kernel.Roots{}, cpus)
-	// Each ring has a page for its positions.
+	// Each ring has one further page, for its positions.
 	for pages > perf.DefaultPages && uint64((pages<<12+os.Getpagesize())*cpus) > most {
 		pages /= 2
 	}

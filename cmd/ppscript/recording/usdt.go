@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// USDT lists the probes that text chooses to w, or has them added as tracepoints or deleted: verb is
-// list, add or del.
+// USDT lists the USDT probes that text selects, or adds them to the kernel as tracepoints, or
+// deletes them: verb is list, add or del.
 func USDT(to io.Writer, verb, text string, verbose bool) error {
 	chosen, err := probe.ParseUSDT(text)
 	if err != nil {
@@ -25,7 +25,7 @@ func USDT(to io.Writer, verb, text string, verbose bool) error {
 		}
 		for i, d := range own {
 			if slices.ContainsFunc(defs, func(have probe.Definition) bool { return have.Text == d.Text }) {
-				continue // named twice
+				continue // selected twice
 			}
 			defs = append(defs, d)
 			lines = append(lines, notes[i].Line(c.Spec.File, d, verbose || verb == "add"))

@@ -12,8 +12,9 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Baseline compares the results of a run, while they come, with those that were saved: of option
-// --baseline. It takes them as records of JSON, so that a run and its file are read alike.
+// A Baseline compares the results of a running script with saved results, for the option
+// --baseline. It renders each result as JSON and reads that, so that the run and the saved file
+// are read by the same code.
 type Baseline struct {
 	path     string
 	interval time.Duration
@@ -22,12 +23,13 @@ type Baseline struct {
 	base     *compare.Comparison
 
 	text  bytes.Buffer
-	lines render.Renderer // writes to text
+	lines render.Renderer // renders as JSON into text
 	now   *compare.Comparison
-	run   *compare.Records // all of the run
+	run   *compare.Records // results of the whole run
 }
 
-// OpenBaseline reads a file of results. Format is that of the run's own results.
+// OpenBaseline reads a file of saved results. format is the output format of the
+// run, in which differences are shown.
 func OpenBaseline(path, format string, interval time.Duration) (*Baseline, error) {
 	b := &Baseline{path: path, interval: interval, format: format, options: compare.TableOptions{Most: 10},
 		base: compare.New(path, "this run")}
@@ -47,10 +49,11 @@ func OpenBaseline(path, format string, interval time.Duration) (*Baseline, error
 	return b, err
 }
 
-// Beside is a renderer that shows on main, and behind each interval how it differs from the baseline.
+// Beside returns a renderer that shows results on main, and after each interval the differences
+// from the baseline.
 func (b *Baseline) Beside(main render.Renderer) render.Renderer { return &comparingRenderer{main, b} }
 
-// comparingRenderer compares the results that have numbers.
+// comparingRenderer passes all results on and compares those that have numbers.
 type comparingRenderer struct {
 	render.Renderer
 	b *Baseline
@@ -68,7 +71,8 @@ func (c *comparingRenderer) Show(r result.Result) error {
 	return nil
 }
 
-// take adds a result, and compares that of an interval. The last interval of a run is seldom whole.
+// take adds a result to the run, and compares it if it is the result of an interval. The last
+// result is not compared, since the last interval is seldom complete.
 func (c *comparingRenderer) take(x result.Result) error {
 	b, m := c.b, x.About()
 	if m != nil && m.Aside {
@@ -105,7 +109,7 @@ func (c *comparingRenderer) take(x result.Result) error {
 	return c.Renderer.Show(r.Table(b.options))
 }
 
-// End compares all of the run.
+// End compares the whole run with the baseline.
 func (b *Baseline) End(to render.Renderer) error {
 	if err := b.run.End(); err != nil {
 		return diag.Errorf(diag.Run, "compare with", b.path, "%w", err).

@@ -1,5 +1,6 @@
-// Package diff is the command that compares two runs: results that were saved, or what a profiler says of
-// two recordings. Package compare does the work; here are files, options and the place for the answer.
+// Package diff implements the command diff, which compares two runs: their saved results, or the
+// results of a profiler over two recordings. Package compare does the comparison; this package
+// reads the files and options and writes the report.
 package diff
 
 import (
@@ -23,13 +24,13 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Environment is what the command needs of the command line.
+// Environment has the parts of the command line that the command uses.
 type Environment struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Say    func(text string)
-	// Confine puts up the walls before files are read that others may have written: what is written lies
-	// in writes.
+	// Confine enters the sandbox before files from elsewhere are read. Only the paths in writes
+	// stay writable.
 	Confine func(writes []string)
 }
 
@@ -40,7 +41,7 @@ type options struct {
 	table                 compare.TableOptions
 }
 
-// Command is the subcommand diff.
+// Command returns the subcommand diff.
 func Command(env Environment) *cobra.Command {
 	o := &options{}
 	c := &cobra.Command{
@@ -74,7 +75,7 @@ func Command(env Environment) *cobra.Command {
 	return c
 }
 
-// check finds options that cannot be.
+// check finds invalid values of options.
 func (o *options) check() error {
 	per := slices.Index(compare.Pers[:], o.per)
 	o.table.Per = compare.Per(max(0, per))
@@ -93,7 +94,8 @@ func (o *options) check() error {
 	return err
 }
 
-// run compares two sides.
+// run compares two sides and writes the report. script is the profiler for
+// recordings, with its options.
 func (o *options) run(ctx context.Context, env Environment, sides [2]string, script []string) (err error) {
 	if err := o.check(); err != nil {
 		return err
@@ -141,7 +143,7 @@ func (o *options) run(ctx context.Context, env Environment, sides [2]string, scr
 	return draw(drawing, c, sides)
 }
 
-// draw draws the difference of stacks.
+// draw draws the difference of stacks as a flame graph.
 func draw(to *picture.Stacks, c *compare.Comparison, sides [2]string) error {
 	before, after := c.Pictured(0), c.Pictured(1)
 	if before == nil || after == nil {
@@ -155,7 +157,7 @@ func draw(to *picture.Stacks, c *compare.Comparison, sides [2]string) error {
 	return to.Write(after, zeroTime, "from "+sides[0]+" to "+sides[1])
 }
 
-// Show shows a report in a format.
+// Show writes a report to to in a format.
 func Show(to, notes io.Writer, format string, r *compare.Report, shown compare.TableOptions) error {
 	out, err := render.New(to, render.Options{Format: format, Color: "never", Notes: notes})
 	if err != nil {
@@ -164,7 +166,7 @@ func Show(to, notes io.Writer, format string, r *compare.Report, shown compare.T
 	return errors.Join(ShowOn(out, format, r, shown), out.Flush())
 }
 
-// ShowOn shows it on a renderer, among other results.
+// ShowOn shows a report on a renderer that also shows other results.
 func ShowOn(out render.Renderer, format string, r *compare.Report, shown compare.TableOptions) error {
 	if format != "json" {
 		if err := out.Show(result.TextOf(r.Head())); err != nil {
@@ -184,7 +186,7 @@ func ShowOn(out render.Renderer, format string, r *compare.Report, shown compare
 	return out.Show(result.TextOf(r.Foot(shown)))
 }
 
-// fields are the members of the record diff.
+// fields returns the members of the JSON record "diff".
 func fields(r *compare.Report, shown compare.TableOptions) []render.NoteField {
 	field := func(name string, v event.Value) render.NoteField {
 		return render.NoteField{Name: name, Value: v}

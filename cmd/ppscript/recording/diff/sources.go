@@ -21,12 +21,12 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file finds out what the files of a comparison are, and reads them. What a profiler says of a
-// recording is told by a run of this program, which has walls of its own around it.
+// This file finds out the kinds of the files of a comparison, and reads them. To get a profiler's
+// results of a recording it runs this program as a child process, in its own sandbox.
 
 var zeroTime time.Time
 
-// A source is one file of a side.
+// A source is one file of one side of the comparison; side is 0 or 1.
 type source struct {
 	side int
 	name string
@@ -37,8 +37,8 @@ type source struct {
 type kind uint8
 
 const (
-	records kind = iota // of --format json
-	parts               // of --partials
+	records kind = iota // written by --format json
+	parts               // written by --partials
 	recording
 )
 
@@ -63,7 +63,7 @@ func (o *options) sources(ctx context.Context, env Environment, sides [2]string,
 	}()
 	for side, text := range sides {
 		if text == "" {
-			continue // it is the run that goes on
+			continue // with --baseline, the second side is the current run
 		}
 		names := []string{text}
 		if _, err := os.Stat(text); err != nil && strings.Contains(text, ",") {
@@ -103,7 +103,7 @@ func (o *options) sources(ctx context.Context, env Environment, sides [2]string,
 	return list, nil
 }
 
-// open opens a file and tells what it is by its first bytes.
+// open opens a file and finds out its kind from its first bytes.
 func (s *source) open() error {
 	fail := func(err error) error {
 		return diag.FileError("read results", s.name, err).
@@ -113,7 +113,7 @@ func (s *source) open() error {
 	if err != nil {
 		return fail(err)
 	}
-	if st.IsDir() { // of perf record --threads
+	if st.IsDir() { // perf record --threads makes directories
 		s.kind = recording
 		return nil
 	}
@@ -142,8 +142,8 @@ func (s *source) open() error {
 	return err
 }
 
-// intervalOf is the interval that recordings are cut into: a twentieth of the shortest one; 0 if the
-// profiler's options have one.
+// intervalOf returns the interval for the profiler's results: a twentieth of the shortest
+// recording, or 0 if the profiler's options already have an interval.
 func intervalOf(ctx context.Context, list []*source, script []string) time.Duration {
 	if slices.ContainsFunc(script, func(word string) bool {
 		return strings.HasPrefix(word, "-i") || strings.HasPrefix(word, "--interval")
@@ -155,7 +155,7 @@ func intervalOf(ctx context.Context, list []*source, script []string) time.Durat
 	for _, s := range list {
 		length := lengthOf(ctx, s.name)
 		if length <= 0 {
-			return usual // the run will say what is wrong with it
+			return usual // the run will report what is wrong with the recording
 		}
 		if shortest == 0 || length < shortest {
 			shortest = length
@@ -164,7 +164,7 @@ func intervalOf(ctx context.Context, list []*source, script []string) time.Durat
 	return max(least, shortest/pieces)
 }
 
-// lengthOf is how long a recording is; 0 if that is not known.
+// lengthOf returns the duration of a recording; 0 if it is not known.
 func lengthOf(ctx context.Context, path string) time.Duration {
 	program, err := os.Executable()
 	if err != nil {
@@ -188,10 +188,11 @@ func lengthOf(ctx context.Context, path string) time.Duration {
 	return time.Duration(about.Data.Last - about.Data.First)
 }
 
-// mostSaid bounds what a run says on stderr.
+// mostSaid bounds the bytes that are kept of a run's standard error.
 const mostSaid = 64 << 10
 
-// profile has a profiler read a recording, and keeps the records that it makes in a file without a name.
+// profile runs a profiler over a recording and keeps its JSON records in an unnamed temporary file,
+// which becomes s.file.
 func (s *source) profile(ctx context.Context, env Environment, script []string,
 	interval time.Duration) error {
 	if s.file != nil {
@@ -236,7 +237,7 @@ func (s *source) profile(ctx context.Context, env Environment, script []string,
 	return err
 }
 
-// head keeps the first bytes that are written.
+// A head keeps the first most bytes that are written to it.
 type head struct {
 	text bytes.Buffer
 	most int
@@ -247,7 +248,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// read reads all files.
+// read reads all files into c.
 func (s sources) read(c *compare.Comparison) error {
 	for _, one := range s {
 		var err error

@@ -1,6 +1,7 @@
-// Package exporter keeps scripts running without end: it reads which ones a file names, starts
-// them, starts those again that end, and follows the file when it changes. How a script runs
-// is its caller's business.
+// Package exporter keeps scripts running, for ppscript export. A file lists the scripts. The
+// package reads it, starts them, and restarts a script that ends. When the file has changed,
+// it stops and starts scripts accordingly. The caller provides the function that runs a
+// script.
 package exporter
 
 import (
@@ -15,10 +16,10 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// maxConfig is more than anybody needs.
+// maxConfig bounds the size of the file, in bytes.
 const maxConfig = 1 << 20
 
-// A Job is a line of the file: a script with its options.
+// A Job is one line of the file: a name, and a script with its options.
 type Job struct {
 	Name  string
 	Words []string
@@ -44,7 +45,7 @@ func Read(ctx context.Context, path string) ([]Job, error) {
 	return jobs, nil
 }
 
-// Parse reads the text of such a file.
+// Parse reads the text of a file of jobs.
 func Parse(text string) (jobs []Job, err error) {
 	number := 0
 	for line := range strings.Lines(text) {
@@ -75,7 +76,7 @@ func Parse(text string) (jobs []Job, err error) {
 	return jobs, nil
 }
 
-// word reports that a name can be a part of a metric's name.
+// word reports that s consists of letters, digits, - and _.
 func word(s string) bool {
 	for _, r := range s {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' {

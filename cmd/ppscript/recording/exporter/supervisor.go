@@ -8,39 +8,43 @@ import (
 	"time"
 )
 
-// Pauses before a script that has ended begins again: the first, which doubles each time up
-// to the longest. A script that ran for longer than that begins with the first anew.
+// Pauses before a script that has ended is started again. The pause begins with firstPause
+// and doubles each time, up to longestPause. After a script has run for longer than
+// longestPause, it begins with firstPause again.
 const (
 	firstPause   = time.Second
 	longestPause = time.Minute
 )
 
-// A Supervisor runs jobs. Set and Close are for one goroutine.
+// A Supervisor keeps jobs running. Set and Close must be called from one
+// goroutine.
 type Supervisor struct {
-	// Run runs a job until its context ends. That it returns before is a failure, also
-	// without an error.
+	// Run runs a job until its context ends. If it returns earlier, that counts as a
+	// failure, even with a nil error.
 	Run func(ctx context.Context, j Job) error
-	// Ended is told of each failure, and when the job begins again.
+	// Ended is called after each failure, with the pause until the job starts
+	// again.
 	Ended func(j Job, err error, again time.Duration)
-	// OnEnd is told of each job that the file no longer has, when it has ended.
+	// OnEnd is called when a job has ended because Set no longer has its name.
+	// It may be nil.
 	OnEnd func(j Job)
 
-	pause time.Duration // the first; 0 is firstPause
+	pause time.Duration // the first pause; 0: firstPause
 	jobs  []*running
 }
 
-// running is a job with the goroutine that keeps it running.
+// running is a job whose goroutine runs.
 type running struct {
 	Job
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
 
-// ErrEnded is the failure of a job that ends without an error.
+// ErrEnded is reported for a job that ends without an error.
 var ErrEnded = errors.New("it ended by itself")
 
-// Set has these jobs run from now on. Those that were there, with the same words, go on; it
-// waits for the others to end.
+// Set replaces the list of jobs. Jobs with the same name and words go on; Set stops all
+// others and waits for their end, then starts the new ones.
 func (s *Supervisor) Set(ctx context.Context, jobs []Job) {
 	var keep, end []*running
 	for _, r := range s.jobs {
@@ -72,7 +76,7 @@ func (s *Supervisor) Set(ctx context.Context, jobs []Job) {
 
 func same(a, b Job) bool { return a.Name == b.Name && slices.Equal(a.Words, b.Words) }
 
-// keep runs a job again and again.
+// keep runs a job, and again after each end, until ctx ends.
 func (s *Supervisor) keep(ctx context.Context, j Job) {
 	first := s.pause
 	if first == 0 {

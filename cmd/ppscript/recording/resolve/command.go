@@ -1,6 +1,7 @@
-// Package resolve names functions in results that were saved without names: where the program runs
-// there may be neither its symbols nor the time to read them. It reads JSON, finds each file by its
-// build-id, and writes the same JSON with names. It observes nothing.
+// Package resolve adds function names to saved results without names, for ppscript resolve. The
+// machine where a program runs may lack its symbols, or the time to read them. The package reads
+// JSON, finds each program file by its build-id, and writes the same JSON with names. It opens no
+// events.
 package resolve
 
 import (
@@ -26,15 +27,15 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// mostLine bounds a record.
+// mostLine bounds the length of a JSON record, in bytes.
 const mostLine = 256 << 20
 
-// Environment is what the command needs of the command line.
+// Environment has the parts of the command line that the command uses.
 type Environment struct {
 	Stdout io.Writer
 	Say    func(text string)
-	// Confine puts up the walls before a file of others is read: what is written lies in writes, and
-	// network says that servers are asked.
+	// Confine enters the sandbox before a file from elsewhere is read. Only the paths in writes
+	// stay writable; network permits connections to servers.
 	Confine func(writes []string, network bool)
 }
 
@@ -46,7 +47,7 @@ type options struct {
 	mangled    bool
 }
 
-// Command is the subcommand resolve.
+// Command returns the subcommand resolve.
 func Command(env Environment) *cobra.Command {
 	o := options{}
 	c := &cobra.Command{
@@ -58,7 +59,8 @@ its path, in ~/.debug and /usr/lib/debug, and where the options say. All else st
     dev$  ppscript resolve cpu.json -o named.json --symbols-from ./build
     dev$  ppscript resolve cpu.json --debuginfod https://debuginfod.debian.net`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			// --debuginfod URL: the words behind an option that needs no value come as arguments.
+			// The value of --debuginfod is optional, so in "--debuginfod URL" the URL arrives as
+			// an argument.
 			args = slices.DeleteFunc(args, func(word string) bool {
 				at := slices.Index(o.debuginfod, symbolsource.Environment)
 				if at >= 0 && symbolsource.IsURL(word) {
@@ -86,7 +88,7 @@ its path, in ~/.debug and /usr/lib/debug, and where the options say. All else st
 	return c
 }
 
-// run names what is in a file.
+// run names the functions in the file at path.
 func (o *options) run(env Environment, path string) (err error) {
 	var s session.Symbols
 	for _, text := range o.from {
@@ -145,7 +147,7 @@ func same(in *os.File, out string) bool {
 	return err == nil && err2 == nil && os.SameFile(a, b)
 }
 
-// names finds the names of functions in files.
+// names finds function names in program files.
 type names struct {
 	store   *dso.Store
 	maps    *task.Mappings
@@ -153,7 +155,7 @@ type names struct {
 	fetch   *debuginfod.Client
 	named   int
 	unnamed int
-	missing int // files that did not come
+	missing int // files that servers did not send in time
 }
 
 func open(o *options, s *session.Symbols) (*names, error) {
@@ -170,10 +172,10 @@ func open(o *options, s *session.Symbols) (*names, error) {
 	if n.fetch != nil {
 		elsewhere.Fetch = n.fetch
 	}
-	// Results may be of the kernel that runs now: the build-id tells.
+	// The results may be from the running kernel; its build-id is compared.
 	n.store = dso.NewStore(dso.Options{NoProc: true, SameKernel: true,
 		DebugDirs: append(s.DebugDirs, dso.UsualDebugDirs()...), Elsewhere: elsewhere})
-	n.store.VDSO() // before the walls, which may stand around our own memory
+	n.store.VDSO() // read before the sandbox, which may forbid reading our own memory
 	n.maps = task.NewMappings(task.MappingsOptions{NoProc: true, Files: n.store})
 	n.symbols = symbol.New(symbol.Options{Maps: n.maps, Lines: o.lines, Inlines: o.lines, Mangled: o.mangled})
 	return n, nil
@@ -186,7 +188,7 @@ func (n *names) Close() error {
 	return errors.Join(n.fetch.Close(), n.maps.Close())
 }
 
-// copy reads records and writes them with names.
+// copy copies records from in to to and adds names. path is for error messages.
 func (n *names) copy(in io.Reader, to io.Writer, path string) error {
 	fail := func(line int, err error) error {
 		return diag.Errorf(diag.Usage, "read results", path, "line %d: %w", line, err).
@@ -204,7 +206,8 @@ func (n *names) copy(in io.Reader, to io.Writer, path string) error {
 		}
 		if len(line) > 0 {
 			if n.fetch != nil {
-				// Once to learn what is missing: all of a record is fetched together.
+				// A first pass finds the missing files, so that all files of a record
+				// are fetched at once.
 				if _, err := rewrite(nil, line, n.look, 0); err != nil {
 					return fail(at, err)
 				}
@@ -226,23 +229,24 @@ func (n *names) copy(in io.Reader, to io.Writer, path string) error {
 	return w.Flush()
 }
 
-// settle waits for what is wanted for a record: a program, then perhaps its debug file.
+// settle waits until the files for a record have been fetched. A fetched program can
+// cause a further fetch, of its debug file.
 func (n *names) settle(line []byte) {
 	for n.missing == 0 && n.fetch.Pending() > 0 {
 		n.missing = n.fetch.Settle(nil)
 		n.symbols.Fetched(n.store.Fetched())
-		_, _ = rewrite(nil, line, n.look, 0) // it was read once
+		_, _ = rewrite(nil, line, n.look, 0) // the first pass has succeeded already
 	}
 	n.symbols.Fetched(n.store.Fetched())
 }
 
-// look is a namer that only asks for files.
+// look is a namer that requests the needed files and changes nothing.
 func (n *names) look(f, inner *frame) []frame {
 	n.frames(f, inner)
 	return []frame{*f}
 }
 
-// name is a namer.
+// name is a namer that names the functions and counts them.
 func (n *names) name(f, inner *frame) (out []frame) {
 	for _, x := range n.frames(f, inner) {
 		if x.Symbol == symbol.Unknown {
@@ -256,8 +260,8 @@ func (n *names) name(f, inner *frame) (out []frame) {
 	return out
 }
 
-// frames are the functions at a frame. The innermost of a process is where code was; to the others
-// a call returns.
+// frames returns the functions at a frame's address, several if some are inlined. The address is a
+// return address unless the frame is the innermost in user space.
 func (n *names) frames(f, inner *frame) []symbol.Frame {
 	file := n.store.VDSO()
 	if file == nil || file.BuildID != f.BuildID {
@@ -269,7 +273,7 @@ func (n *names) frames(f, inner *frame) []symbol.Frame {
 	return n.symbols.InFile(file, f.FileOffset, inner != nil && !inner.Kernel)
 }
 
-// messages is what is to be said at the end.
+// messages returns the messages for the user at the end.
 func (n *names) messages() (list []string) {
 	if n.fetch != nil {
 		list = n.fetch.Messages()

@@ -7,10 +7,11 @@ import (
 	"fmt"
 )
 
-// This file walks through a record of JSON and gives its frames to the namer. All else stays
-// as it is, in its order: what another version wrote is not lost.
+// This file walks through a JSON record and replaces its frames by those that a namer
+// returns. All other members stay in place and in order, also those of other versions of
+// ppscript.
 
-// A frame is one as docs/formats.md has it.
+// A frame is a frame of a stack in JSON; docs/formats.md describes it.
 type frame struct {
 	Addr       string `json:"addr"`
 	Symbol     string `json:"symbol,omitempty"`
@@ -24,15 +25,18 @@ type frame struct {
 	Kernel     bool   `json:"kernel,omitempty"`
 }
 
-// A namer has the frames of one; inner is the one that it called, nil for the innermost.
+// A namer returns the named frames for one frame, several if functions are inlined.
+// inner is the frame that f called, nil if f is the innermost.
 type namer func(f, inner *frame) []frame
 
-// errDeep is the reason when a record is nested as none of ours is.
+// errDeep is the error for a record that is nested deeper than any record of
+// ppscript.
 var errDeep = errors.New("nested too deeply")
 
 const mostDeep = 32
 
-// rewrite appends a value with its frames named.
+// rewrite appends a JSON value to dst, with the frames in it named. deep is the
+// depth of nesting so far.
 func rewrite(dst []byte, value json.RawMessage, name namer, deep int) ([]byte, error) {
 	if deep > mostDeep {
 		return dst, errDeep
@@ -41,7 +45,7 @@ func rewrite(dst []byte, value json.RawMessage, name namer, deep int) ([]byte, e
 	if len(value) == 0 {
 		return dst, errors.New("nothing where a value should be")
 	}
-	// Few parts of a record have frames, and these have addresses.
+	// Fast path: a value without "file_offset" has no frames to name.
 	if value[0] != '{' && value[0] != '[' || !bytes.Contains(value, []byte(`"file_offset"`)) {
 		return append(dst, value...), nil
 	}
@@ -120,16 +124,18 @@ func rewriteList(dst []byte, value json.RawMessage, name namer, deep int) ([]byt
 	return append(dst, ']'), nil
 }
 
-// frameOf reads a frame; false if the value is none.
+// frameOf parses a frame; is is false if the value is not a frame.
 func frameOf(raw json.RawMessage) (f frame, is bool) {
-	// Their first member tells them from what has frames inside.
+	// "addr" as the first member distinguishes a frame from a value that
+	// contains frames.
 	if raw = bytes.TrimSpace(raw); !bytes.HasPrefix(raw, []byte(`{"addr":"0x`)) {
 		return f, false
 	}
 	return f, json.Unmarshal(raw, &f) == nil
 }
 
-// append appends a frame with the members that a run would have written, in their order.
+// append appends a frame as JSON, with the same members in the same order as a run
+// writes them.
 func (f *frame) append(dst []byte) []byte {
 	text := func(name, value string) {
 		if value == "" {
@@ -138,7 +144,7 @@ func (f *frame) append(dst []byte) []byte {
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
-		_ = e.Encode(value) // a text
+		_ = e.Encode(value) // a string: it cannot fail
 		dst = append(append(append(dst, ',', '"'), name+`":`...), bytes.TrimSpace(b.Bytes())...)
 	}
 	dst = fmt.Appendf(dst, `{"addr":%q`, f.Addr)

@@ -6,14 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file tells whether what is printed goes nowhere. Where descriptor 0, 1 or 2 is closed (`>&-`),
-// Go opens /dev/null for reading and writing in its place before main begins, so that no file gets the
-// number. Shells, systemd and most programs open it for writing alone. Those that open it for both, as
-// Python and Node do, cannot be told from Go with certainty: neither flags, nor numbers, nor times of
-// the descriptor differ. So results that are lost are told and are no error.
+// This file finds out whether standard output was closed (`>&-`), so that results would be lost.
+// Before main begins, Go opens /dev/null for reading and writing in place of a closed descriptor 0,
+// 1 or 2, so that no other file gets the number. Shells, systemd and most programs open /dev/null
+// for writing only. Programs that open it for both, such as Python and Node, cannot be
+// distinguished from Go with certainty: flags, numbers and times of the descriptor are the same. So
+// lost results cause a message, not an error.
 
-// Nowhere reports that stdout was closed, or is a /dev/null that was opened as Go opens it. One that is
-// stdin or stderr too is of the process that started us, as daemons have it: Go opens each for itself.
+// Nowhere reports that stdout was closed, or is a /dev/null that was opened the way Go opens it. If
+// stdin or stderr is the same open file, the parent process opened it, as daemons do: Go opens each
+// descriptor separately.
 func Nowhere(stdout *os.File) bool {
 	fd := int(stdout.Fd())
 	var st unix.Stat_t

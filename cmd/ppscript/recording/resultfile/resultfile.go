@@ -1,5 +1,6 @@
-// Package resultfile is where the results of a run go: its output, or the file of -o. The command line
-// opens it early, empties it when results are about to come, and opens it anew for log rotation.
+// Package resultfile writes the results of a run to standard output or to the file of -o. The
+// command line opens the file early, truncates it just before the first result, and reopens it for
+// log rotation.
 package resultfile
 
 import (
@@ -16,22 +17,23 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A File is where results go: stdout, or the file of -o. It remembers that
-// its reader went away.
+// A File is standard output or the file of -o. It records that its reader has
+// closed the pipe.
 type File struct {
-	mu      sync.Mutex // of file and err: a signal opens the file anew
+	mu      sync.Mutex // guards file and err, since a signal can reopen the file
 	file    *os.File
 	Path    string // "" for stdout
 	created bool   // the file did not exist before
-	err     error  // of opening it anew
+	err     error  // the error of Reopen
 	begun   bool
-	Broken  atomic.Bool // the reader went away
-	// Written says that there was something to write.
+	Broken  atomic.Bool // a write failed with EPIPE
+	// Written says that Write was called with data.
 	Written atomic.Bool
 }
 
-// Open opens the file for writing, which tells at once if that cannot be.
-// Its old content stays until Begin: a run that fails early destroys nothing.
+// Open opens the file for writing, so that a file that cannot be written is
+// reported early. The old content stays until Begin: a run that fails early
+// destroys nothing.
 func Open(ctx context.Context, path string, stdout *os.File) (*File, error) {
 	if path == "" {
 		return &File{file: stdout, begun: true}, nil
@@ -49,7 +51,7 @@ func outputError(path string, err error) *diag.Error {
 	return diag.FileError("open output", path, err).OrHint("give -o a file that can be written")
 }
 
-// Begin empties the file: results are about to come.
+// Begin truncates the file. It is called before the first result.
 func (o *File) Begin() error {
 	o.begun = true
 	if o.Path == "" {
@@ -79,10 +81,10 @@ func (o *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// reopenTime is how long a pipe that is opened anew may have no reader.
+// reopenTime is how long Reopen waits for a reader of a named pipe.
 const reopenTime = time.Second
 
-// Reopen opens the file anew, for log rotation: it was moved away.
+// Reopen opens the path again, after log rotation has moved the file away.
 func (o *File) Reopen() {
 	if o.Path == "" {
 		return
@@ -94,7 +96,7 @@ func (o *File) Reopen() {
 	defer o.mu.Unlock()
 	if err != nil {
 		e := outputError(o.Path, err)
-		e.Class = diag.Run // its name was good before
+		e.Class = diag.Run // not a usage error: the path worked before
 		o.err = e
 		return
 	}
@@ -105,8 +107,8 @@ func (o *File) Reopen() {
 	}
 }
 
-// Close ends the file. One that was made for a run that showed nothing is
-// removed again.
+// Close closes the file. If Open created it and the run ended before Begin, it
+// is removed.
 func (o *File) Close() error {
 	if o.Path == "" {
 		return nil

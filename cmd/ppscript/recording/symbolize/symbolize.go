@@ -1,5 +1,5 @@
-// Package symbolize answers questions about the symbols of a program, as gperftools asks pprof. The
-// command line calls it; it opens the program, and nothing else.
+// Package symbolize translates addresses of a program to function names in the protocol by which
+// gperftools calls pprof, for ppscript --symbols. It opens only the program's file.
 package symbolize
 
 import (
@@ -15,14 +15,14 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// mapsLine is a line of /proc/PID/maps.
+// mapsLine matches a line of /proc/PID/maps.
 var mapsLine = regexp.MustCompile(`^[0-9a-f]+-[0-9a-f]+ [r-][w-][x-][ps-] `)
 
 // Run answers as gperftools expects of "pprof --symbols PROGRAM", so that
-// PPROF_PATH can name us: mappings as in /proc/PID/maps on in, then
-// a line for each question. An address, 0x..., gets function+0xOFFSET or ??;
-// the name of a function gets its offset in the program's file. Confine is called
-// before the file is opened.
+// PPROF_PATH can name ppscript. Its input from has mappings as in /proc/PID/maps,
+// then a line for each question. For an address, 0x..., the answer is
+// function+0xOFFSET or ??; for the name of a function, its offset in the
+// program's file. confine is called before the file is opened.
 func Run(args []string, from io.Reader, to io.Writer, confine func()) error {
 	if len(args) != 1 {
 		return diag.Errorf(diag.Usage, "--symbols", strings.Join(args, " "), "got %d files, want one",
@@ -34,7 +34,7 @@ func Run(args []string, from io.Reader, to io.Writer, confine func()) error {
 	if err != nil {
 		return &diag.Error{Op: "read symbols of", Subject: args[0], Cause: err, Class: diag.Usage}
 	}
-	const pid = 1 // whatever its number was
+	const pid = 1 // any number: the maps do not name it
 	maps := task.NewMappings(task.MappingsOptions{NoProc: true})
 	defer maps.Close()
 	names := symbol.New(symbol.Options{Maps: maps})
@@ -66,7 +66,8 @@ func Run(args []string, from io.Reader, to io.Writer, confine func()) error {
 		if err != nil {
 			return &diag.Error{Op: "read", Subject: "standard input", Cause: err}
 		}
-		// A user who asks one question after the other waits for the answer.
+		// An interactive user waits for each answer, so flush when no further
+		// question is buffered.
 		if in.Buffered() == 0 {
 			if err := w.Flush(); err != nil {
 				return err
@@ -75,7 +76,8 @@ func Run(args []string, from io.Reader, to io.Writer, confine func()) error {
 	}
 }
 
-// nameAt is the function at an address of the process.
+// nameAt returns the function at an address of the process as
+// function+0xOFFSET, or ??.
 func nameAt(names *symbol.Symbolizer, pid int32, addr uint64) string {
 	f := names.Resolve(pid, pid, addr, 0)
 	if last := f[len(f)-1]; last.Symbol != symbol.Unknown {

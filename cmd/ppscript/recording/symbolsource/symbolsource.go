@@ -1,5 +1,5 @@
-// Package symbolsource reads the options that say where the names of functions come from. The
-// command line and its subcommands call it; it opens nothing.
+// Package symbolsource parses the options that say where symbols come from: --debuginfod,
+// --symbols-from and --names. The command line and its subcommands call it. It opens nothing.
 package symbolsource
 
 import (
@@ -11,13 +11,14 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Environment is the value of --debuginfod that stands for the variable of the environment.
+// Environment is the value of --debuginfod that stands for the environment variable
+// DEBUGINFOD_URLS.
 const Environment = "$" + debuginfod.Variable
 
 // IsURL reports that a word is the address of a server.
 func IsURL(word string) bool { return strings.Contains(word, "://") }
 
-// Debuginfod adds the servers that a value of --debuginfod names.
+// Debuginfod adds the servers that a value of --debuginfod names to to.
 func Debuginfod(to *session.Symbols, text string) (err error) {
 	urls := []string{text}
 	if text == Environment || text == "" {
@@ -36,7 +37,7 @@ func Debuginfod(to *session.Symbols, text string) (err error) {
 	return nil
 }
 
-// From adds a place of --symbols-from: a server, or a directory with the files of programs.
+// From adds a value of --symbols-from to to: a server, or a directory with program files.
 func From(to *session.Symbols, text string) error {
 	if IsURL(text) {
 		return Debuginfod(to, text)
@@ -50,7 +51,7 @@ func From(to *session.Symbols, text string) error {
 	return nil
 }
 
-// Names reads when functions get their names.
+// Names parses --names: now or later.
 func Names(to *session.Symbols, text string) error {
 	switch text {
 	case "now", "later":
