@@ -1,8 +1,8 @@
-// Package console is where the command line talks to a person: messages and
-// errors on stderr, help that is laid out for the terminal it is read on, in a
-// pager if it is long, and errors as records for programs.
+// Package console writes the command line's texts for a person: messages and
+// errors on stderr, and help that is laid out for the terminal, in a pager if
+// it is long. It also writes errors as JSON records for programs.
 //
-// It knows no script and no session; it decides no exit code.
+// It does not depend on scripts or sessions, and does not decide the exit code.
 package console
 
 import (
@@ -20,23 +20,25 @@ import (
 	"golang.org/x/term"
 )
 
-// A Console is the output of one invocation of the program, and its messages.
+// A Console has the output and the messages of one invocation of the program.
 type Console struct {
 	Stdout *os.File
 	Stderr io.Writer
-	Color  bool   // of messages
-	Mode   string // --color, known before anything else is
-	Quiet  int    // how many -q there are: one leaves messages out
+	Color  bool   // messages are colored
+	Mode   string // value of --color, read before all other options
+	Quiet  int    // number of -q options; with one or more, no messages are printed
 }
 
-// further stands in front of the further lines of a message, so that a quoted
-// text, such as a name chosen by others, never begins a line.
+// further is the prefix of all lines of a message but the first. With it,
+// quoted text from elsewhere, such as a process name, cannot look like a
+// message of its own.
 const further = "    "
 
-// Text is the output for texts from files and other people.
+// Text returns standard output for text from elsewhere; control characters are
+// made harmless.
 func (c *Console) Text() io.Writer { return plain.NewWriter(c.Stdout) }
 
-// Report tells the user an error: message, place, hint.
+// Report prints an error: message, source line, hint.
 func (c *Console) Report(err error) {
 	var b strings.Builder
 	b.WriteString(c.paint("1;31", "ppscript:") + " " + plain.Text(err.Error(), further) + "\n")
@@ -63,7 +65,7 @@ func (c *Console) paint(sgr, text string) string {
 	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
 }
 
-// Title is a heading of help.
+// Title formats a heading of help, bold on a color terminal.
 func (c *Console) Title(text string) string {
 	if Colorful(c.Stdout, c.Mode) {
 		return "\x1b[1m" + text + "\x1b[0m"
@@ -71,18 +73,19 @@ func (c *Console) Title(text string) string {
 	return text
 }
 
-// Layout is how help is laid out for the output; hang is that of the Layout.
+// Layout returns the layout of help for the output; hang becomes Layout.Hang.
 func (c *Console) Layout(hang bool) Layout { return Layout{Width: pageWidth(c.Stdout), Hang: hang} }
 
-// Page shows a text: on a terminal that is too low for it, in a pager, which is the user's, or less,
-// or where that is not there, a small one of our own.
+// Page shows a text. If it does not fit on the terminal's screen, it is shown in the user's pager,
+// else in less, else in the built-in pager of package tty.
 func (c *Console) Page(text string) error {
 	command, own := c.pager(text)
 	if own {
 		return tty.Page(os.Stdin, c.Stdout, text)
 	}
 	if command != nil {
-		// Ctrl-C is the pager's: it ends a search, not the reading.
+		// Ctrl-C is handled by the pager, where it ends a search. It must not
+		// end this process.
 		ignored := make(chan os.Signal, 1)
 		signal.Notify(ignored, os.Interrupt)
 		defer signal.Stop(ignored)
@@ -95,8 +98,9 @@ func (c *Console) Page(text string) error {
 	return err
 }
 
-// pager is the program that shows a text; nil if none is needed or wanted, or it has to be our own. The
-// one that is the default cannot start other programs.
+// pager returns the command of the pager for a text; nil if none is needed or wanted. own says that
+// the built-in pager must be used. The default, less, is started so that it cannot start other
+// programs.
 func (c *Console) pager(text string) (command *exec.Cmd, own bool) {
 	_, height, err := term.GetSize(int(c.Stdout.Fd()))
 	if err != nil || strings.Count(text, "\n") < height || !IsTerminal(os.Stdin) ||

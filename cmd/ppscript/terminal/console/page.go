@@ -9,17 +9,16 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file lays help out for the terminal that it is read on, and shows longer
-// help in a pager.
+// This file breaks the lines of help to the width of the terminal.
 
-// Widths of help. Longer lines than maxPage are hard to read.
+// Widths of help, in columns. Lines longer than maxPage are hard to read.
 const (
-	plainPage = 80 // where nobody knows
+	plainPage = 80 // if the width is not known
 	minPage   = 40
 	maxPage   = 100
 )
 
-// pageWidth is how wide help on f is.
+// pageWidth returns the width of help that is written to f.
 func pageWidth(f *os.File) int {
 	width := TerminalWidth(f)
 	if width == 0 {
@@ -28,16 +27,17 @@ func pageWidth(f *os.File) int {
 	return max(minPage, min(width, maxPage))
 }
 
-// A Layout says whether lines that are too long are wrapped or cut.
+// A Layout says how lines that are too long are broken.
 type Layout struct {
 	Width int
-	// Hang breaks indented lines too, below their last column; else these are
-	// output, which stays as it is, and only commands are broken.
+	// Hang says that indented lines are broken too, and continued below the
+	// beginning of their last column. Otherwise indented lines are example
+	// output, which stays unchanged, except commands.
 	Hang bool
 }
 
-// Text lays a text out: paragraphs are filled anew, commands go on behind a
-// backslash.
+// Text lays a text out: paragraphs are refilled, and long commands are
+// continued after a backslash.
 func (l Layout) Text(text string) string {
 	var out, paragraph []string
 	end := func() {
@@ -72,7 +72,7 @@ func (l Layout) line(line string) []string {
 	case utf8.RuneCountInString(line) <= l.Width:
 		return []string{line}
 	case command:
-		// What the command does may stand behind it; there is no room for that.
+		// A description may follow the command; it moves to a line of its own.
 		text, does, _ := strings.Cut(trimmed, "   ")
 		lines := l.command(text, indent)
 		if does != "" {
@@ -100,7 +100,7 @@ func (l Layout) line(line string) []string {
 	return lines
 }
 
-// command breaks a command at blanks that are in no quotes.
+// command breaks a command at blanks outside quotes.
 func (l Layout) command(text string, indent int) []string {
 	var lines []string
 	line, pad := "", strings.Repeat(" ", indent)
@@ -117,7 +117,8 @@ func (l Layout) command(text string, indent int) []string {
 	return append(lines, pad+line)
 }
 
-// shellWords splits at blanks that are in no quotes or brackets; the quotes stay.
+// shellWords splits a command at blanks outside quotes and brackets. The quotes
+// are kept.
 func shellWords(text string) []string {
 	var words []string
 	begin, quote, depth := 0, byte(0), 0
@@ -143,8 +144,8 @@ func shellWords(text string) []string {
 	return append(words, text[begin:])
 }
 
-// TwoColumns prints names, and beside them, or below if there is no room, their
-// descriptions.
+// TwoColumns writes a name, and beside it, or below if there is no room, its
+// description, which begins at column.
 func TwoColumns(w *strings.Builder, left, right string, column, width int) {
 	if column > width/2+width/8 {
 		column = 12
@@ -162,8 +163,8 @@ func TwoColumns(w *strings.Builder, left, right string, column, width int) {
 	}
 }
 
-// wrap breaks text into lines of at most width: between words, and in lists that are
-// longer than a line behind their commas.
+// wrap breaks text into lines of at most width columns: between words, and inside a
+// word that is too long after a comma.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""
@@ -190,5 +191,5 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// Cleaned is a text of other people without terminal sequences.
+// Cleaned removes terminal sequences from a text from elsewhere.
 func Cleaned(text string) string { return string(plain.AppendLines(nil, text)) }

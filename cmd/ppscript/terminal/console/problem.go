@@ -11,7 +11,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Problem is an error as programs read it: of check and test, with --format json.
+// A Problem is the JSON form of an error, written by check and test with --format
+// json.
 type Problem struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
@@ -21,7 +22,8 @@ type Problem struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// Problems lists the problems of an error, which may be several joined ones.
+// Problems converts an error, which may consist of several joined errors, to
+// problems.
 func Problems(err error) []Problem {
 	var list []Problem
 	for _, e := range Flatten(err) {
@@ -35,7 +37,8 @@ func Problems(err error) []Problem {
 	return list
 }
 
-// placeOf is the file:line:column of the first error in the chain that has one.
+// placeOf returns the file:line:column of the first error in the chain that has
+// one.
 func placeOf(err error) string {
 	var e *diag.Error
 	for errors.As(err, &e) {
@@ -47,7 +50,7 @@ func placeOf(err error) string {
 	return ""
 }
 
-// SplitPlace takes file:line:column apart; a file's name may have colons.
+// SplitPlace splits file:line:column. The file's name may contain colons.
 func SplitPlace(at string) (file string, line, column int) {
 	file = at
 	var numbers []int
@@ -71,14 +74,15 @@ func SplitPlace(at string) (file string, line, column int) {
 	return file, 0, 0
 }
 
-// WriteJSON writes a record, a line of its own.
+// WriteJSON writes a record as one line of JSON.
 func WriteJSON(w io.Writer, record any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(record)
 }
 
-// ExcerptOf is the source line of the first error in the chain that has one.
+// ExcerptOf returns the source line of the first error in the chain that has
+// one.
 func ExcerptOf(err error) string {
 	var e *diag.Error
 	for errors.As(err, &e) {
@@ -90,7 +94,7 @@ func ExcerptOf(err error) string {
 	return ""
 }
 
-// Flatten lists the errors that were joined.
+// Flatten returns the parts of a joined error, or err itself.
 func Flatten(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
@@ -102,7 +106,7 @@ func Flatten(err error) []error {
 	return []error{err}
 }
 
-// hintOf is the hint of err.
+// hintOf returns the hint of err, also for an error about too many open files.
 func hintOf(err error) string {
 	hint := diag.HintOf(err)
 	if hint == "" && (errors.Is(err, syscall.EMFILE) ||

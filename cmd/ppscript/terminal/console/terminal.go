@@ -9,8 +9,8 @@ import (
 // ColorModes are the values of --color.
 var ColorModes = []string{"auto", "always", "never"}
 
-// Colorful decides about colour on f: as told, else only on a terminal whose
-// user has not set NO_COLOR.
+// Colorful reports that text on f is colored: as mode says; with auto, only on
+// a terminal, and not if NO_COLOR is set.
 func Colorful(f *os.File, mode string) bool {
 	switch mode {
 	case "always":
@@ -24,7 +24,8 @@ func Colorful(f *os.File, mode string) bool {
 	return IsTerminal(f)
 }
 
-// TerminalWidth is the width of the terminal that f is, 0 if it is none.
+// TerminalWidth returns the columns of the terminal f, 0 if f is not a
+// terminal.
 func TerminalWidth(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {

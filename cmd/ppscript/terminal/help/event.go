@@ -1,4 +1,5 @@
-// Package help shows help in the terminal: of events, of scripts, and the pages of docs/.
+// Package help shows help in the terminal: about events and scripts, and the pages of
+// docs/.
 package help
 
 import (
@@ -24,24 +25,26 @@ import (
 	"ppscript/stdlib"
 )
 
-// This file explains events: their fields, what these point to, the threads that cause them, and the command
-// lines that can use them.
+// This file explains events: their fields, the kernel structures that fields point to, the task in
+// whose context they fire, and the command lines that can use them.
 
-// A Show is what is explained, and by whom it is used.
+// A Show explains events, and lists the scripts that can use them.
 type Show struct {
 	Console *console.Console
-	// Host makes what loads the scripts that could use the events.
+	// Host makes the script host that loads the scripts in Users.
 	Host func() (*script.Host, error)
-	// Users are the scripts that are asked.
+	// Users are the names of the scripts that may be able to use the events.
 	Users []string
-	// Tasks are the options that say which tasks to observe: not for scripts that observe whole CPUs.
+	// Tasks are the options that select tasks. They are left out of the command lines of scripts
+	// that observe whole CPUs.
 	Tasks map[string]bool
-	// Brief leaves out how lines are printed and the command lines.
+	// Brief leaves out the print format and the command lines.
 	Brief bool
 }
 
-// Events explains the events that texts name: command lines that can use them, with a dot for
-// what the user fills in, then each event's fields and in whose context it fires.
+// Events explains the events that texts name. It writes command lines that can use them, with
+// a dot in place of each value that the user fills in, then the fields of each event and the
+// task in whose context it fires.
 func (s *Show) Events(texts []string) error {
 	var sources []*plan.Source
 	for _, text := range texts {
@@ -108,8 +111,8 @@ func (s *Show) Events(texts []string) error {
 	return s.Console.Page(w.String())
 }
 
-// explainEvent shows the fields of an event as a table, how its lines are
-// printed, and in whose context it fires.
+// explainEvent writes the fields of an event as a table, its print format, and
+// the task in whose context it fires.
 func (s *Show) explainEvent(w *strings.Builder, l console.Layout, tfs *tracefs.FS,
 	types *kerneltype.Types, name string) error {
 	con := s.Console
@@ -125,7 +128,7 @@ func (s *Show) explainEvent(w *strings.Builder, l console.Layout, tfs *tracefs.F
 	rows := [][4]string{{"field", "type", "bytes", "offset"}}
 	for _, f := range schema.Fields {
 		if s.Brief && strings.HasPrefix(f.Name, "common_") {
-			continue // every event has them
+			continue // common fields, which every event has
 		}
 		for _, m := range formatField.FindAllStringSubmatch(string(format), -1) {
 			if fieldName(m[1]) == f.Name {
@@ -156,10 +159,12 @@ func (s *Show) explainEvent(w *strings.Builder, l console.Layout, tfs *tracefs.F
 	return nil
 }
 
-// formatField is a field in a format file: declaration, offset, size.
+// formatField matches a field in a format file of tracefs: declaration, offset,
+// size.
 var formatField = regexp.MustCompile(`field:([^;]+);\s+offset:(\d+);\s+size:(\d+);`)
 
-// fieldName is the name in a C declaration: the last word, without an array.
+// fieldName returns the name in a C declaration: the last word, without array
+// brackets.
 func fieldName(declaration string) string {
 	name, _, _ := strings.Cut(declaration, "[")
 	if i := strings.LastIndexAny(strings.TrimSpace(name), " *"); i >= 0 {
@@ -168,8 +173,9 @@ func fieldName(declaration string) string {
 	return name
 }
 
-// usageLine is the command line with which a profiler uses the events; "" if
-// it cannot. One that takes events takes any; the others must name one.
+// usageLine returns the command line by which a profiler uses the events; "" if
+// it cannot. A profiler with an option for events can use any; another must
+// name one of them in its text.
 func (s *Show) usageLine(host *script.Host, name string, events []string) string {
 	file, ok := stdlib.Find(name)
 	if !ok {
@@ -197,7 +203,7 @@ func (s *Show) usageLine(host *script.Host, name string, events []string) string
 				takes = true
 				if any := o.DefaultText(); any != "" &&
 					!slices.ContainsFunc(events, func(e string) bool { return strings.Contains(any, e) }) {
-					return "" // made for its own events
+					return "" // its option is meant for other events
 				}
 				what := attributes(string(src))
 				word := fmt.Sprintf("%s \"%s/./[%s/]\"", dashed(o), strings.Join(events, ","),
@@ -228,14 +234,14 @@ func (s *Show) usageLine(host *script.Host, name string, events []string) string
 	return "ppscript " + strings.ReplaceAll(name, "_", "-") + " " + strings.Join(words, " ") + note
 }
 
-// longestWord is what fits into a line of 80 columns, indented, with a backslash behind it. A word
-// in quotes cannot be broken.
+// longestWord is the longest quoted word, which cannot be broken, that fits into an indented line
+// of 80 columns with a backslash.
 const longestWord = 80 - 8 - 2
 
 var loaded = regexp.MustCompile(`load\("(?:@stdlib//([^"]+)|(\.[^"]+))"`)
 
-// withLibraries is the text of a script and of the files of stdlib/ that it
-// loads, which may name its events.
+// withLibraries returns the text of a script and of the files of stdlib/ that
+// it loads, since these may name its events.
 func withLibraries(file, src string) string {
 	for _, m := range loaded.FindAllStringSubmatch(src, -1) {
 		name := m[1]
@@ -256,7 +262,8 @@ func dashed(o *option.Option) string {
 	return "--" + o.Flag()
 }
 
-// template is an option in a command line to fill in.
+// template returns an option for a command line, with a dot for its value, in
+// brackets if it is not required.
 func template(o *option.Option) string {
 	s := dashed(o)
 	switch {
@@ -271,14 +278,15 @@ func template(o *option.Option) string {
 	return "[" + s + "]"
 }
 
-// attrRead is where a script reads an attribute, itself or by a helper.
+// attrRead matches a call, in a script's text, that reads an attribute of an
+// event.
 var attrRead = regexp.MustCompile(`attr(?:ibute)?\((?:\w+, )?"([a-z-]+)"`)
 
-// joins is where a script relates events.
+// joins matches a call of join or nested in a script's text.
 var joins = regexp.MustCompile(`[^.\w](?:join|nested)\(`)
 
-// attributes are the attributes of events that a script uses: all events may
-// have another name, a script reads some by itself, and joins know theirs.
+// attributes returns the attributes of events that a script uses: alias, which
+// works for all events, those that the script reads, and those of joins.
 func attributes(src string) []string {
 	names := []string{"alias"}
 	for _, m := range attrRead.FindAllStringSubmatch(src, -1) {
@@ -301,8 +309,9 @@ func attributes(src string) []string {
 	return known
 }
 
-// firesIn says which task is current when an event fires, where that is known
-// and surprising. The current task decides whether -p sees the event.
+// firesIn returns which task is current when an event fires, for events for
+// which this is surprising; "" for others. Option -p selects events by the
+// current task.
 func firesIn(system, event string) string {
 	interrupted := "whatever task was interrupted: observe CPUs, not tasks"
 	switch system + ":" + event {

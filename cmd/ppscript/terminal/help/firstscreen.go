@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// This file says what help on a script shows first: the question, an example with its output, and the few
-// options that most people want.
+// This file selects what the help of a script shows first: the question that it answers, an example
+// with output, and the few options that most people want.
 
-// Many is how many options the first screen has.
+// Many is the maximum number of options on the first screen.
 const Many = 5
 
-// Split takes the docstring of a script apart: head is the question, with the
-// example and the output that follow it; rest is what is said of them.
+// Split splits the docstring of a script: head has the question and the example
+// with its output, rest the explanations.
 func Split(doc string) (head, rest string) {
 	paragraphs := strings.SplitAfter(doc, "\n\n")
 	n := min(1, len(paragraphs))
@@ -22,8 +22,8 @@ func Split(doc string) (head, rest string) {
 	return strings.Join(paragraphs[:n], ""), strings.Join(paragraphs[n:], "")
 }
 
-// Crop cuts the lines of output that are wider than the page: what they are
-// like is seen from their beginning. Commands stay whole.
+// Crop cuts lines of example output that are wider than the page, since their
+// beginning is enough to see their form. Commands are not cut.
 func Crop(text string, width int) string {
 	var w strings.Builder
 	for line := range strings.Lines(text) {
@@ -38,22 +38,23 @@ func Crop(text string, width int) string {
 	return w.String()
 }
 
-// An Option is one that the first screen could show.
+// An Option is a candidate for the first screen.
 type Option struct {
 	Name, Short string
-	// Own says that the script declares it, and no other script of its kind does.
+	// Own says that only this script declares the option.
 	Own bool
 }
 
-// Options that many scripts have: wanted are the ones to try first, seldom those
-// that have a good default.
+// Options that many scripts have: wanted should be tried first; seldom have a
+// good default.
 var (
 	wanted = []string{"than", "pids", "interval"}
 	seldom = []string{"events", "key"}
 )
 
-// Choose names at most Many options, in the order of the list: those of the
-// example first, then what most people want, then the script's own.
+// Choose selects at most Many options and returns their names in the order of
+// the list. Options of the example have priority, then the wanted ones, then
+// the script's own.
 func Choose(list []Option, head string) []string {
 	var chosen []string
 	add := func(want func(Option) bool) {
@@ -77,7 +78,7 @@ func Choose(list []Option, head string) []string {
 	return ordered
 }
 
-// optionsIn are the options that the commands in a text are given.
+// optionsIn returns the options in the ppscript commands of a text.
 func optionsIn(text string) map[string]bool {
 	used := map[string]bool{}
 	for line := range strings.Lines(text) {
@@ -87,7 +88,7 @@ func optionsIn(text string) map[string]bool {
 		}
 		for _, word := range strings.Fields(line) {
 			if word == "--" {
-				break // the rest is another program's
+				break // the rest is the command to observe
 			}
 			if strings.HasPrefix(word, "-") {
 				name, _, _ := strings.Cut(word, "=")

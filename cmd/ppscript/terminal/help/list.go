@@ -15,7 +15,8 @@ import (
 	"ppscript/runtime/text/glob"
 )
 
-// known finds the formats of tracepoints, and says if they are those of another kernel.
+// known finds the formats of tracepoints. If they are from another kernel, it prints a
+// note.
 func known(con *console.Console) *tracefs.FS {
 	fs := tracefs.FindFormats()
 	if instead := fs.Instead(); instead != "" {
@@ -24,17 +25,18 @@ func known(con *console.Console) *tracefs.FS {
 	return fs
 }
 
-// classes are the words of perf list for the kinds of events, and the system that they have here.
+// classes maps the words of perf list for kinds of events to their system in ppscript.
 var classes = map[string]string{
 	"hw": "hardware", "hardware": "hardware", "sw": "software", "software": "software",
 	"cache": "cache", "hwcache": "cache", "tool": "tool", "pmu": "pmu", "raw": "raw", "rawpmu": "raw",
 	"tracepoint": "tracepoint",
 }
 
-// A listed event is a name, and what is known of it.
+// A listed is an event in a list: name, system, and a description if there is
+// one.
 type listed struct{ name, system, about string }
 
-// named lists the events that are no tracepoints.
+// named lists the named events that are not tracepoints.
 func named() (list []listed) {
 	for _, system := range []string{"software", "hardware", "cache"} {
 		for _, e := range perf.NamedEvents(system) {
@@ -55,23 +57,23 @@ func named() (list []listed) {
 	return list
 }
 
-// raw are the ways to write an event that has no name.
+// raw lists the notations for events without a name.
 var raw = []listed{
 	{"rNNN", "raw", "an event of the CPU by its number, in hex: r01c2"},
 	{"DEVICE/TERM=VALUE,.../", "raw", "an event of a PMU, in the words of its format: cpu/event=0x3c,umask=1/"},
 	{"mem:ADDR[/LEN][:ACCESS]", "raw", "a breakpoint: mem:0x1000/8:w"},
 }
 
-// countless reports that the CPU has no counters here.
+// countless reports that this machine offers no hardware counters.
 func countless() bool {
 	pmus, err := kernel.ReadPMUs(kernel.Roots{})
 	return err == nil && !kernel.HasCPU(pmus)
 }
 
-// ofCPU reports that an event is one of the CPU's counters.
+// ofCPU reports that an event is a hardware counter of the CPU.
 func (e listed) ofCPU() bool { return e.system == "hardware" || e.system == "cache" }
 
-// find picks events by text: a class, a part of a name, or a pattern.
+// find selects events by text: a class, a part of a name, or a pattern.
 func find(fs *tracefs.FS, text string) ([]listed, error) {
 	var all []listed
 	names, err := fs.Events()
@@ -105,9 +107,9 @@ func find(fs *tracefs.FS, text string) ([]listed, error) {
 	}), nil
 }
 
-// List lists the events of a class that perf list has (hw, cache, ...), or whose name contains text, or
-// fits it as a pattern; only says that nothing but events is asked for, after that other lines came
-// before.
+// List lists the events of a class of perf list (hw, cache, ...), or whose name contains text or
+// matches it as a pattern. only says that the user asked for events only; after says that other
+// lines were printed before.
 func List(con *console.Console, text string, only, after bool) error {
 	events, err := find(known(con), text)
 	if err != nil {
@@ -143,7 +145,7 @@ func List(con *console.Console, text string, only, after bool) error {
 	return w.Flush()
 }
 
-// lines shows each event: its name, and, unless a program reads the list of all, what it counts.
+// lines returns a line for each event: its name, and its description if abouts is set.
 func lines(events []listed, abouts bool) (out []string) {
 	width := 0
 	for _, e := range events {
@@ -161,7 +163,8 @@ func lines(events []listed, abouts bool) (out []string) {
 	return out
 }
 
-// listSystems tells how many events each system has, in as many columns as fit.
+// listSystems prints the number of events of each system, in as many columns as
+// fit.
 func listSystems(con *console.Console, events []listed) error {
 	var systems []string
 	count := map[string]int{}

@@ -12,8 +12,8 @@ import (
 
 // This file shows the pages of docs/.
 
-// Topic is the page of that name, laid out for the console's output; "" is the
-// list of pages.
+// Topic returns the page with a name, laid out for the console's output; name
+// "" is the list of pages.
 func Topic(c *console.Console, name string) (text string, ok bool) {
 	page, ok := docs.Page(name)
 	if !ok {
@@ -26,21 +26,22 @@ func Topic(c *console.Console, name string) (text string, ok bool) {
 	return s.out.String(), true
 }
 
-// A sheet is a page as it is written.
+// A sheet collects the output while a page is laid out.
 type sheet struct {
 	console *console.Console
 	layout  console.Layout
 	out     strings.Builder
 }
 
-// link is a link to elsewhere, of which the words are shown.
+// link matches a Markdown link; only its words are shown.
 var link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
-// block writes lines that belong together, and an empty line below them.
+// block writes the lines of a paragraph, list, table or code block, and an
+// empty line.
 func (s *sheet) block(lines []string) {
 	first := lines[0]
 	switch {
-	case strings.HasPrefix(first, "!["): // a picture; the text below it says the same
+	case strings.HasPrefix(first, "!["): // a picture; the text below describes it
 		return
 	case strings.HasPrefix(first, "#"):
 		s.out.WriteString(s.console.Title(prose(strings.TrimLeft(first, "# "))) + "\n")
@@ -60,7 +61,7 @@ func (s *sheet) block(lines []string) {
 	s.out.WriteString("\n")
 }
 
-// list writes items, each of one line or more.
+// list writes a list; an item may have several lines.
 func (s *sheet) list(lines []string) {
 	var items []string
 	for _, line := range lines {
@@ -75,8 +76,8 @@ func (s *sheet) list(lines []string) {
 	}
 }
 
-// table writes rows of two columns; further ones follow the second, behind a
-// semicolon.
+// table writes a table in two columns. Further columns are appended to the
+// second, after a semicolon.
 func (s *sheet) table(lines []string) {
 	var rows [][]string
 	column := 0
@@ -97,7 +98,7 @@ func (s *sheet) table(lines []string) {
 	}
 }
 
-// split takes the cells out of a row.
+// split returns the cells of a row.
 func split(row string) []string {
 	const bar = "\x00"
 	row = strings.ReplaceAll(strings.Trim(row, "| "), `\|`, bar)
@@ -108,7 +109,7 @@ func split(row string) []string {
 	return cells
 }
 
-// prose is text without the marks that a terminal does not show.
+// prose removes Markdown marks from a text.
 func prose(text string) string {
 	text = link.ReplaceAllString(text, "$1")
 	return strings.ReplaceAll(strings.ReplaceAll(text, "**", ""), "`", "")

@@ -10,13 +10,15 @@ import (
 	"ppscript/runtime/system/kerneltype"
 )
 
-// This file is the part of an event's help that the kernel's types tell: what its
-// pointers lead to, and the arguments of a function.
+// This file writes the parts of an event's help that come from the kernel's types
+// (BTF): the structures that its fields point to, and the arguments of a
+// function.
 
-// shownMembers is how many members of a structure are named.
+// shownMembers is the maximum number of members of a structure that are listed.
 const shownMembers = 12
 
-// explainPointers names the members of what the fields of an event point to.
+// explainPointers lists the members of the structures that fields of an event
+// point to.
 func explainPointers(w *strings.Builder, l console.Layout, types *kerneltype.Types, s *event.Schema) {
 	for i := range s.Fields {
 		f := &s.Fields[i]
@@ -29,7 +31,7 @@ func explainPointers(w *strings.Builder, l console.Layout, types *kerneltype.Typ
 	}
 }
 
-// explainArguments lists the arguments of a tracepoint, for trace_arg.
+// explainArguments lists the arguments of a tracepoint that trace_arg can read.
 func explainArguments(w *strings.Builder, l console.Layout, types *kerneltype.Types, event string) {
 	args, ok := types.Tracepoint(event)
 	if !ok || len(args) == 0 {
@@ -43,7 +45,8 @@ func explainArguments(w *strings.Builder, l console.Layout, types *kerneltype.Ty
 	console.TwoColumns(w, "    trace_arg", strings.Join(list, ", "), 20, l.Width)
 }
 
-// explainPointer names the members of what a value points to, if it has some.
+// explainPointer lists the members of the structure that a value points to, if
+// there are any.
 func explainPointer(w *strings.Builder, l console.Layout, name string, t kerneltype.Type) {
 	to := t.Elem()
 	members := to.Members()
@@ -64,8 +67,8 @@ func explainPointer(w *strings.Builder, l console.Layout, name string, t kernelt
 	console.TwoColumns(w, "    "+name, text, 20, l.Width)
 }
 
-// explainFunction shows the arguments, or the result, of a kernel function; false if
-// the kernel's types do not have it.
+// explainFunction writes the arguments, or the result, of the kernel function of a
+// probe; false if the kernel's types lack the function.
 func explainFunction(con *console.Console, w *strings.Builder, types *kerneltype.Types,
 	p *probe.Spec) bool {
 	fn, ok := types.Function(p.Name[strings.IndexByte(p.Name, ':')+1:])

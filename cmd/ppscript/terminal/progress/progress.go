@@ -1,6 +1,6 @@
-// Package progress tells a person at a terminal how far something is that takes
-// longer than a second: how much was done, how fast that goes, and how long the rest
-// will take. It is one line, which vanishes when something else is printed.
+// Package progress shows a line on a terminal for steps that take longer than a
+// second: how much is done, how fast, and how long the rest will take. The line is
+// erased before anything else is printed.
 package progress
 
 import (
@@ -15,24 +15,25 @@ import (
 )
 
 const (
-	patience = time.Second            // before the line appears
-	often    = 200 * time.Millisecond // how long it stays as it is
+	patience = time.Second            // time until the line appears
+	often    = 200 * time.Millisecond // time between two updates
 )
 
-// A Line is the line of progress on a terminal. A nil Line is never shown.
+// A Line is the progress line on a terminal. A nil Line is valid and never
+// shown.
 type Line struct {
 	mu        sync.Mutex
 	w         io.Writer
 	now       func() time.Time
-	width     func() int // of the terminal; 0 is not known
+	width     func() int // columns of the terminal; 0: not known
 	step      step
-	began     time.Time // the step
+	began     time.Time // when the step began
 	printedAt time.Time
 	visible   bool
-	waiting   *time.Timer // shows what a run waits for; nil once something was printed
+	waiting   *time.Timer // updates the line of Waiting; nil after something was printed
 }
 
-// A step is what is done, and how what is done of it is written: bytes, or a number of things.
+// A step is a kind of work, with the unit in which progress is shown.
 type step struct {
 	doing  string // "reading"
 	things string // "stacks"; "" for bytes
@@ -44,8 +45,8 @@ var (
 	closing = step{doing: "closing", things: "events"}
 )
 
-// OnTerminal is the line below what a console says; nil if that is no terminal, or
-// its user wants to hear nothing.
+// OnTerminal returns the line for a console and makes the console's messages erase
+// it; nil if stderr is no terminal or messages are off.
 func OnTerminal(c *console.Console) *Line {
 	if c.Quiet > 0 || !console.IsTerminal(os.Stderr) || os.Getenv("TERM") == "dumb" {
 		return nil
@@ -56,18 +57,18 @@ func OnTerminal(c *console.Console) *Line {
 	return l
 }
 
-// Read tells that so many bytes of a recording were read; size is 0 if it is not known.
+// Read reports that done bytes of a recording were read; size is 0 if it is not known.
 func (l *Line) Read(done, size uint64) { l.at(reading, done, size) }
 
-// Named tells that the functions of so many stacks have names.
+// Named reports that the functions of done stacks have names.
 func (l *Line) Named(done, all uint64) { l.at(naming, done, all) }
 
-// Closed tells that so many events of a run were closed, and their programs detached.
+// Closed reports that done events of a run were closed and their programs detached.
 func (l *Line) Closed(done, all uint64) { l.at(closing, done, all) }
 
-// Waiting is what is told the names of the events that a run begins to observe. From then on the line says
-// what the run waits for and for how long it has, until something is printed. limit is how long it may take;
-// 0 is without end.
+// Waiting returns a function to call with the names of the events when a run begins to observe
+// them. From then on the line shows these names and the time since, until something is printed.
+// limit is the duration of the run; 0 is without end.
 func (l *Line) Waiting(limit time.Duration) func(events string) {
 	return func(events string) {
 		if l == nil {
@@ -80,7 +81,7 @@ func (l *Line) Waiting(limit time.Duration) func(events string) {
 	}
 }
 
-// waited ends the line of what a run waits for.
+// waited ends the line of Waiting. The lock is held.
 func (l *Line) waited() {
 	if l.waiting != nil {
 		l.waiting.Stop()
@@ -88,7 +89,7 @@ func (l *Line) waited() {
 	}
 }
 
-// wait shows the line of a run that has printed nothing yet, and does so again in a second.
+// wait shows the line of Waiting, and schedules itself again in a second.
 func (l *Line) wait(events string, limit time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,14 +98,15 @@ func (l *Line) wait(events string, limit time.Duration) {
 	}
 	l.visible = true
 	text := waiting(events, l.now().Sub(l.began), limit)
-	if w := l.width(); w > 0 && len(text) >= w { // two rows could not be cleared
+	if w := l.width(); w > 0 && len(text) >= w { // a line of two rows could not be erased
 		text = waiting("events", l.now().Sub(l.began), limit)
 	}
 	fmt.Fprintf(l.w, "\r\x1b[K%s", text)
 	l.waiting.Reset(patience)
 }
 
-// waiting is the line: "observing sched:sched_switch: 3s of 10s".
+// waiting returns the text of the line, such as "observing sched:sched_switch:
+// 3s of 10s".
 func waiting(events string, took, limit time.Duration) string {
 	s := "observing " + events + ": " + took.Round(time.Second).String()
 	if limit > 0 {
@@ -113,7 +115,8 @@ func waiting(events string, took, limit time.Duration) string {
 	return s + "; Ctrl-C ends it and shows the results"
 }
 
-// at tells how far a step is: done of all, 0 if nobody knows how much there is.
+// at reports that done of all units of a step are done; all is 0 if it is not
+// known.
 func (l *Line) at(step step, done, all uint64) {
 	if l == nil {
 		return
@@ -133,7 +136,8 @@ func (l *Line) at(step step, done, all uint64) {
 	fmt.Fprintf(l.w, "\r\x1b[K%s", text(step, done, all, took))
 }
 
-// text is the line: "reading: 1.2 GiB of 3.0 GiB (40%), 400 MiB/s, 5 s left".
+// text returns the text of the line, such as "reading: 1.2 GiB of 3.0 GiB
+// (40%), 400 MiB/s, 5 s left".
 func text(step step, done, all uint64, took time.Duration) string {
 	size := func(n uint64) string {
 		if step.things == "" {
@@ -154,7 +158,7 @@ func text(step step, done, all uint64, took time.Duration) string {
 	return s
 }
 
-// bytes is a size in three or four digits.
+// bytes formats a size with one decimal.
 func bytes(n float64) string {
 	for _, u := range []unit.Unit{unit.GiB, unit.MiB, unit.KiB} {
 		if n >= u.Scale {
@@ -164,7 +168,7 @@ func bytes(n float64) string {
 	return fmt.Sprintf("%.0f B", n)
 }
 
-// Clear takes the line away.
+// Clear erases the line.
 func (l *Line) Clear() {
 	if l == nil {
 		return
@@ -178,7 +182,7 @@ func (l *Line) Clear() {
 	}
 }
 
-// Before is w, in front of whose output the line vanishes.
+// Before returns a writer to w that erases the line before each write.
 func (l *Line) Before(w io.Writer) io.Writer {
 	if l == nil {
 		return w

@@ -16,11 +16,12 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file answers ?name: whatever a name may mean here, the nearest meaning first. Profilers are
-// loaded, which runs nothing of them; nothing else is called.
+// This file answers ?name. It tries all meanings that a name can have, the nearest first.
+// Profilers are loaded but not run; nothing else is called.
 
-// About tells what a name means: a variable, a word of the language, a profiler or script, an
-// event, a field of the events in use, a page of the book. The error names what may be meant.
+// About explains a name: a variable, a word of the language, a profiler or script, an event,
+// a field of the events in use, or a page of the documentation. The error suggests similar
+// names.
 func (s *Session) About(name string) (string, error) {
 	if name == "" {
 		return s.Reg.Overview(), nil
@@ -33,7 +34,7 @@ func (s *Session) About(name string) (string, error) {
 		}
 	}
 	if strings.Contains(name, ":") {
-		// Why the event is not there is better known to the code that looks for it.
+		// Try to open the event: its error says why it is missing.
 		if _, err := s.Bench.Fields(name); err != nil {
 			return "", err
 		}
@@ -49,7 +50,7 @@ func (s *Session) About(name string) (string, error) {
 		WithHint("list the words: ?   the events: find_events(%q)", name)
 }
 
-// variables are the user's own.
+// variables returns the globals that the user defined.
 func (s *Session) variables() map[string]starlark.Value {
 	own := map[string]starlark.Value{}
 	for name, v := range s.Lang.Globals() {
@@ -63,10 +64,11 @@ func (s *Session) variables() map[string]starlark.Value {
 	return own
 }
 
-// maxShown bounds a value that is shown beside what it is.
+// maxShown bounds the bytes of a value that are shown with its type.
 const maxShown = 60
 
-// variable tells the kind of a variable, what it has, and its methods.
+// variable describes a variable of the user: its type, its events and its
+// methods.
 func (s *Session) variable(name string) (string, bool) {
 	v, ok := s.variables()[name]
 	if !ok {
@@ -99,7 +101,7 @@ func (s *Session) variable(name string) (string, bool) {
 	return text, true
 }
 
-// kindOf says what a value is, and how much of it there is.
+// kindOf returns the type of a value and its size or content.
 func kindOf(v starlark.Value) string {
 	switch v := v.(type) {
 	case *explore.Result:
@@ -118,7 +120,7 @@ func kindOf(v starlark.Value) string {
 	return v.Type() + ", " + text
 }
 
-// methods are those of several types that have one name.
+// methods returns the help of all methods with a name, of any type.
 func (s *Session) methods(name string) (string, bool) {
 	var parts []string
 	for _, b := range s.Reg.All() {
@@ -131,7 +133,7 @@ func (s *Session) methods(name string) (string, bool) {
 	return strings.Join(parts, "\n"), len(parts) > 0
 }
 
-// profiler tells what a profiler or script is for, and its options.
+// profiler returns the description of a profiler or script and its options.
 func (s *Session) profiler(name string) (string, bool) {
 	dashed := strings.ReplaceAll(name, "_", "-")
 	if !slices.Contains(s.Scripts, dashed) {
@@ -151,8 +153,8 @@ func (s *Session) profiler(name string) (string, bool) {
 	return text + fmt.Sprintf("\nrun it here:  script(%q)\nall about it: ppscript help %[1]s\n", dashed), true
 }
 
-// events tells the fields of an event: by its whole name, by a pattern, or by its name without the
-// system; SYSTEM:EVENT.FIELD is one field.
+// events describes the fields of an event, which is given by its full name, by a pattern, or by
+// its name without the system. SYSTEM:EVENT.FIELD describes one field.
 func (s *Session) events(name string) (string, bool) {
 	whole, field, one := strings.Cut(name, ".")
 	if !strings.Contains(whole, ":") {
@@ -169,16 +171,16 @@ func (s *Session) events(name string) (string, bool) {
 	return text, err == nil
 }
 
-// shownValues is how many values of a field are shown by name.
+// shownValues bounds the named values of a field that are listed.
 const shownValues = 64
 
-// units are those of fields, in words.
+// units has the units of fields in words.
 var units = map[event.Unit]string{
 	event.Nanos: "a duration", event.Moment: "a time", event.SizeB: "bytes", event.Percent: "percent",
 	event.CountOf: "a number of things", event.AddressU: "an address",
 }
 
-// field tells of a field of an event.
+// field describes a field of an event.
 func (s *Session) field(of, name string) (string, bool) {
 	schemas, err := s.Bench.Schemas(of)
 	if err != nil {
@@ -203,7 +205,7 @@ func (s *Session) field(of, name string) (string, bool) {
 	return text, text != ""
 }
 
-// fields finds a field in the events that variables are made of.
+// fields describes a field of the events that the user's variables use.
 func (s *Session) fields(name string) (string, bool) {
 	var text string
 	seen := map[string]bool{}

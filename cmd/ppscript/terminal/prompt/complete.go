@@ -1,5 +1,6 @@
-// Package prompt helps a user who types at the prompt: it completes words, indents
-// lines, and knows the ways to ask for help. It runs nothing.
+// Package prompt is the interactive prompt: it reads statements, has them run by
+// package script, completes words, indents lines and answers questions for help.
+// The language server uses its completion.
 package prompt
 
 import (
@@ -17,26 +18,27 @@ import (
 	"ppscript/runtime/system/kerneltype"
 )
 
-// This file completes the line that is typed in the REPL. It looks at the
-// text before the cursor only, and parses it as far as needed: which call is
-// open, whether the cursor is in a text or a lambda, which type a chain of
-// methods returns. Nothing is called, so that TAB never starts anything.
+// This file completes the statement at the prompt. It uses only the text before
+// the cursor, and parses it as far as needed: which call is open, whether the
+// cursor is in a string or a lambda, which type a chain of methods returns. It
+// calls no function of the script, so TAB never starts anything.
 
-// A Completer knows how words go on.
+// A Completer finds the possible continuations of a text.
 type Completer struct {
 	Lang    *script.REPL
 	Reg     *builtins.Registry
 	Bench   *explore.Workbench
 	Scripts []string // names of scripts
-	Events  []string // the kernel's; nil: they are read when one is typed
-	// Around is the text that the statement is a part of: its events count where
-	// the statement names none.
+	Events  []string // names of the kernel's events; nil: they are read when needed
+	// Around is the text that contains the statement, such as a document of an
+	// editor. Its events are used if the statement names none.
 	Around string
 
-	types *kerneltype.Types // nil before somebody asks
+	types *kerneltype.Types // nil until needed
 }
 
-// Candidates are whole words that begin with have, which the text ends in.
+// Candidates returns the words that may stand at the end of text. have is the
+// part of the word that is there already; all words begin with it.
 func (c *Completer) Candidates(text string) (list []string, have string) {
 	at := scan(text)
 	switch {
@@ -51,10 +53,10 @@ func (c *Completer) Candidates(text string) (list []string, have string) {
 	return slices.Compact(list), have
 }
 
-// A place is where the cursor is.
+// A place describes the position at the end of a text.
 type place struct {
-	quote int   // of the text that is open; -1
-	open  []int // positions of the brackets that are
+	quote int   // offset of the quote of the open string; -1: not in a string
+	open  []int // offsets of the open brackets
 }
 
 func scan(text string) place {
@@ -83,8 +85,9 @@ func scan(text string) place {
 	return p
 }
 
-// callee is the name in front of the innermost parenthesis: "agg.count", or
-// ".where" of a chain; "" if there is none.
+// callee returns the name before the innermost open parenthesis, such as
+// "agg.count", or ".where" in a chain; "" if there is none. at is the offset of
+// the parenthesis, or -1.
 func (p place) callee(text string) (name string, at int) {
 	for i := len(p.open) - 1; i >= 0; i-- {
 		if text[p.open[i]] != '(' {
@@ -104,14 +107,14 @@ func isWord(ch byte) bool {
 	return ch == '_' || ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9'
 }
 
-// takesEvents are the builtins whose texts name events; takesFiles those whose
-// texts name files.
+// takesEvents are the builtins whose string arguments name events, takesFiles
+// the ones whose string arguments name files.
 var (
 	takesEvents = []string{"tracepoint", "event", "events", "fields", "find_events", "record"}
 	takesFiles  = []string{"use", "load", "script", "save"}
 )
 
-// texts completes inside a text.
+// texts completes inside a string literal. before is the text before its quote.
 func (c *Completer) texts(before, have string, at place) []string {
 	callee, _ := at.callee(before)
 	last := callee[strings.LastIndexByte(callee, '.')+1:]
@@ -165,7 +168,8 @@ func files(have string) []string {
 	return out
 }
 
-// eventNames are systems, then the events of one. A list goes on after a comma.
+// eventNames returns systems, or the events of a system once have contains a
+// colon. have may be a list with commas, of which the last item is completed.
 func (c *Completer) eventNames(have string) []string {
 	i := strings.LastIndexByte(have, ',') + 1
 	if c.Events == nil {
@@ -187,11 +191,11 @@ func (c *Completer) eventNames(have string) []string {
 	return out
 }
 
-// eventText finds the events that a statement names.
+// eventText matches the names of events in string literals.
 var eventText = regexp.MustCompile(`["']([a-z0-9_]+:[a-zA-Z0-9_*?\[\]]+)`)
 
-// fields are those of the events in the statement: named by it, or by variables
-// that it uses.
+// fields returns the fields of the events that a statement names, or that
+// variables in it use.
 func (c *Completer) fields(text string) []string {
 	names := eventsIn(text)
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r > 127 || !isWord(byte(r)) }) {
@@ -229,7 +233,7 @@ func eventsIn(text string) (names []string) {
 	return names
 }
 
-// names completes names, members, and parameters of the call that is open.
+// names completes names, methods, and parameters of the open call.
 func (c *Completer) names(text string, at place) (list []string, have string) {
 	if list, have, ok := c.kernelMembers(text); ok {
 		return list, have
@@ -263,11 +267,12 @@ func (c *Completer) names(text string, at place) (list []string, have string) {
 	return list, path
 }
 
-// eventParam finds the parameters of functions that may be called for events.
+// eventParam matches the parameters of lambdas and functions, which may be
+// events.
 var eventParam = regexp.MustCompile(`(?:lambda\s+|\bdef \w+\()([a-z_A-Z0-9, ]+)\)?:`)
 
-// isEvent reports that a name is the parameter of a function, or a part of a pair
-// that is one.
+// isEvent reports that the first part of a dotted path is a parameter of a
+// function in the text before, and so may be an event or a pair.
 func (c *Completer) isEvent(before, path string) bool {
 	name, _, _ := strings.Cut(path, ".")
 	for _, m := range eventParam.FindAllStringSubmatch(before, -1) {
@@ -280,8 +285,8 @@ func (c *Completer) isEvent(before, path string) bool {
 	return false
 }
 
-// Declared is the full name of the word of the language that name is behind a text:
-// "stream.where"; "" if it is none.
+// Declared returns the full name, such as "stream.where", of the word of the
+// language that name means after the text before; "" if it is none.
 func (c *Completer) Declared(before, name string) string {
 	start := len(before)
 	for start > 0 && (before[start-1] == '.' || isWord(before[start-1])) {
@@ -298,7 +303,8 @@ func (c *Completer) Declared(before, name string) string {
 	return b.FullName()
 }
 
-// find is the declaration that a callee means.
+// find returns the builtin that a callee means. before is the text that ends in
+// the callee.
 func (c *Completer) find(callee, before string) (*builtins.Builtin, bool) {
 	name := callee
 	if i := strings.LastIndexByte(callee, '.'); i >= 0 {
@@ -327,8 +333,8 @@ func (c *Completer) find(callee, before string) (*builtins.Builtin, bool) {
 	return c.Reg.Find(name)
 }
 
-// typeOf is the type of a variable of the function that is typed, by its last assignment in text; "" if it is
-// not known.
+// typeOf returns the type of a local variable by its last assignment in text; "" if it is not
+// known.
 func (c *Completer) typeOf(text, name string) string {
 	if _, global := c.Lang.Globals()[name]; global || !isName(name) {
 		return ""
@@ -346,7 +352,8 @@ func isName(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") != "" && !strings.ContainsAny(s, ".() ")
 }
 
-// expressionEnd is where the expression that begins somewhere ends: at the end of a line outside of brackets.
+// expressionEnd returns the offset at which the expression that starts at begin ends: the first end
+// of a line outside brackets.
 func expressionEnd(text string, begin int) int {
 	for end := begin; end < len(text); end++ {
 		if text[end] != '\n' {
@@ -359,19 +366,20 @@ func expressionEnd(text string, begin int) int {
 	return len(strings.TrimRight(text, " \t\n"))
 }
 
-// A Call is the call whose arguments are written: its name, the word of the language that it means, and the
-// argument that is written now, by position or by its name.
+// A Call is the call whose arguments the user is writing. The current argument is given by its
+// position, or by its name in Keyword.
 type Call struct {
 	Name     string
-	Builtin  *builtins.Builtin // nil if the script itself has it
+	Builtin  *builtins.Builtin // nil: a function of the script
 	Position int
 	Keyword  string
 }
 
-// argumentName is the name of an argument whose value may have begun.
+// argumentName matches the name of a keyword argument, with or without a value.
 var argumentName = regexp.MustCompile(`^\s*(\w+)\s*=(?:[^=]|$)`)
 
-// Call is the innermost call that is open at the end of a text; its Name is "" if none is.
+// Call returns the innermost open call at the end of a text; its Name is "" if there is
+// none.
 func (c *Completer) Call(text string) (call Call) {
 	at := scan(text)
 	name, end := at.callee(text)
@@ -411,7 +419,8 @@ func (c *Completer) parameters(callee, before string) []string {
 	return out
 }
 
-// typeBefore is the type of the call that text ends in; "" if it is not known.
+// typeBefore returns the result type of the call in which text ends; "" if it
+// is not known.
 func (c *Completer) typeBefore(text string) string {
 	if !strings.HasSuffix(text, ")") {
 		return ""
@@ -433,7 +442,8 @@ func (c *Completer) typeBefore(text string) string {
 	return word
 }
 
-// matching is the parenthesis that the last byte of text closes; -1 if none.
+// matching returns the offset of the parenthesis that the last byte of text
+// closes; -1 if there is none.
 func matching(text string) int {
 	for i := len(text) - 1; i >= 0; i-- {
 		if text[i] != '(' {
@@ -450,7 +460,7 @@ func matching(text string) int {
 	return -1
 }
 
-// members are the methods of a type; of an unknown one all methods.
+// members returns the methods of a type; for an unknown type, all methods.
 func (c *Completer) members(typ string) []string {
 	var own, all []string
 	for _, b := range c.Reg.All() {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// historyFile is where statements are kept: in the user's state directory; nowhere
-// if there is none.
+// historyFile returns the path of the history: PPSCRIPTHISTORY, else in the user's
+// state directory; "" if there is none.
 func historyFile() string {
 	if f, ok := os.LookupEnv("PPSCRIPTHISTORY"); ok {
 		return f

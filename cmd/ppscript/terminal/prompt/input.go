@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Indentation is the blanks at the beginning of a statement's next line: as in
-// the last one, deeper after a colon or an open bracket, and less deep after the
-// end of a block.
+// Indentation returns the blanks for the next line of a statement: as many as in
+// the last line, more after a colon or an open bracket, fewer after the end of a
+// block.
 func Indentation(before string) string {
 	lines := strings.Split(strings.TrimRight(before, "\n"), "\n")
 	last := lines[len(lines)-1]
@@ -28,7 +28,7 @@ func Indentation(before string) string {
 	return strings.Repeat(" ", depth)
 }
 
-// asksHelp are the ways to ask for help that other prompts have.
+// asksHelp matches the requests for help that other interactive prompts have.
 var asksHelp = regexp.MustCompile(`^(?:\?\s*([\w.:*-]*)|help(?:\s+([\w.:*-]+))?|([\w.:*-]+)\?)$`)
 
 // Asks reports that a statement asks for help, and on which name: ?, help, help join, ?join, join?.

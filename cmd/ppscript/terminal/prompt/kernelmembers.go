@@ -8,19 +8,20 @@ import (
 	"ppscript/runtime/system/kerneltype"
 )
 
-// This file completes members of what lies in the kernel's memory, by the kernel's
-// types: task().real_parent.co, and in texts task()->real_parent->co.
+// This file completes members of kernel structures from the kernel's types (BTF):
+// task().real_parent.co, and task()->real_parent->co in strings.
 
-// kernelPath is what a chain of members begins with, the members, and the one that
-// is typed.
+// kernelPath matches a chain of members: its beginning, the complete members, and
+// the member that is being typed.
 var kernelPath = regexp.MustCompile(
 	`(task\(\)|cgroup\(\)|per_cpu\(["'](\w+)["']\)|cast\([^()]*,\s*["']([^"']+)["']\)|\b[a-zA-Z_]\w*)` +
 		`((?:(?:\.|->)\w+|\[\w+\])*)(?:\.|->)(\w*)$`)
 
 var kernelStep = regexp.MustCompile(`\w+`)
 
-// kernelMembers are the members that may go on a text, and what is typed of one; ok
-// is false if the text does not end in the kernel's memory.
+// kernelMembers returns the members that can continue the chain at the end of a
+// text, and the part of the last one that is typed. ok is false if the text does
+// not end in such a chain.
 func (c *Completer) kernelMembers(text string) (list []string, have string, ok bool) {
 	m := kernelPath.FindStringSubmatch(text)
 	if m == nil {
@@ -41,7 +42,8 @@ func (c *Completer) kernelMembers(text string) (list []string, have string, ok b
 	return pointed(t).Members(), m[5], true
 }
 
-// kernelBegin is the type with which a chain begins, and the members behind it.
+// kernelBegin returns the type at the beginning of a chain that kernelPath
+// matched as m, and the members after it.
 func (c *Completer) kernelBegin(text string, m []string) (t kerneltype.Type, steps []string, ok bool) {
 	steps = kernelStep.FindAllString(m[4], -1)
 	var err error
@@ -54,7 +56,7 @@ func (c *Completer) kernelBegin(text string, m []string) (t kerneltype.Type, ste
 		t, err = c.types.Named("struct task_struct")
 	case m[1] == "cgroup()":
 		t, err = c.types.Named("struct cgroup")
-	default: // a field of the event: e.page in lambdas, page in texts
+	default: // a field of the event: e.page in lambdas, page in strings
 		name := m[1]
 		if len(steps) > 0 && c.isEvent(text, name) {
 			name, steps = steps[0], steps[1:]
@@ -68,8 +70,8 @@ func (c *Completer) kernelBegin(text string, m []string) (t kerneltype.Type, ste
 	return t, steps, err == nil
 }
 
-// Field is a field of one of the events that a text, or else the text around it, names;
-// nil if none has it.
+// Field returns a field by name of the events that a text names, or that the text
+// around it names; nil if no event has it.
 func (c *Completer) Field(text, name string) *event.Field {
 	events := eventsIn(text)
 	if events == nil {
@@ -89,7 +91,7 @@ func (c *Completer) Field(text, name string) *event.Field {
 	return nil
 }
 
-// pointed is what a pointer or an array is of, or the type itself.
+// pointed returns the type behind all pointers and arrays of t, or t itself.
 func pointed(t kerneltype.Type) kerneltype.Type {
 	for t.Kind() == kerneltype.Pointer || t.Kind() == kerneltype.Array {
 		t = t.Elem()
@@ -97,7 +99,8 @@ func pointed(t kerneltype.Type) kerneltype.Type {
 	return t
 }
 
-// memberType is the type of a member, or of an element.
+// memberType returns the type of a member, or of an array's element if step is
+// a number.
 func memberType(t kerneltype.Type, step string) (kerneltype.Type, bool) {
 	if step[0] >= '0' && step[0] <= '9' {
 		return t.Elem(), true

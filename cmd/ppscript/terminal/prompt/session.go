@@ -16,14 +16,14 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Session reads statements, from a person or from a file, and runs them one after the other.
+// A Session reads statements from a terminal or a text and runs them one after the other.
 type Session struct {
 	Console *console.Console
 	Lang    *script.REPL
 	Reg     *builtins.Registry
 	Bench   *explore.Workbench
-	Limit   explore.Limit // of pipelines that are typed
-	Scripts []string      // names of scripts that come along
+	Limit   explore.Limit // bounds of pipelines that the user types
+	Scripts []string      // names of the scripts that come with the program
 	// Begin is called before each statement.
 	Begin func()
 
@@ -31,22 +31,23 @@ type Session struct {
 	failed failure
 }
 
-// A failure is the last statement that ended in an error; its err is nil if there was none.
+// A failure is the last statement that ended in an error; err is nil if none did.
 type failure struct {
 	statement string
 	err       error
 }
 
 const (
-	// First stands before statements, and More before their further lines.
+	// First is the prompt of statements, More the prompt of their further
+	// lines.
 	First = ">>> "
 	More  = "... "
 )
 
-// keptStatements is how many the history has.
+// keptStatements bounds the statements in the history.
 const keptStatements = 5000
 
-// Open prepares to read from the terminal. Afterwards End may be called from any goroutine.
+// Open prepares to read from the terminal. After it returns, any goroutine may call End.
 func (s *Session) Open(in, out *os.File) (err error) {
 	if s.editor, err = tty.Open(in, out); err != nil {
 		return err
@@ -63,7 +64,7 @@ func (s *Session) Open(in, out *os.File) (err error) {
 	return nil
 }
 
-// End has Terminal return.
+// End makes Terminal return.
 func (s *Session) End() { s.editor.End() }
 
 // Terminal reads statements from the terminal until Ctrl-D.
@@ -100,11 +101,11 @@ func (s *Session) Terminal() (err error) {
 	}
 }
 
-// Text runs the statements of a text, up to the first error.
+// Text runs the statements of a text until the first error.
 func (s *Session) Text(text string) error { return s.statements(text, s.Eval) }
 
-// statements splits a text into statements and runs each: a block ends where a
-// line is not indented any more.
+// statements splits a text into statements and runs each. A block ends at the
+// first line that is not indented.
 func (s *Session) statements(src string, run func(text string) error) error {
 	text := ""
 	for line := range strings.Lines(src) {
@@ -120,7 +121,7 @@ func (s *Session) statements(src string, run func(text string) error) error {
 			text = ""
 			continue
 		}
-		// An empty line ends nothing here: blocks may have some.
+		// Unlike at a terminal, an empty line does not end a block.
 		inside := strings.TrimSpace(line) == "" || line[0] == ' ' || line[0] == '\t'
 		if !inside && !s.Lang.Incomplete(text) {
 			if err := run(text); err != nil {
@@ -155,7 +156,7 @@ func (s *Session) Eval(text string) error {
 	return err
 }
 
-// reload loads files again that were edited since they were loaded.
+// reload loads files again that have changed since they were loaded.
 func (s *Session) reload() {
 	names := s.Lang.Changed(library.Edited)
 	if len(names) == 0 {

@@ -13,16 +13,18 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file explains the last error: why.
+// This file explains the last error, for the statement "why".
 
-// asksWhy reports that a statement asks why the last one failed.
+// asksWhy reports that a statement asks why the last one failed. A variable
+// named why hides the question.
 func (s *Session) asksWhy(statement string) bool {
 	word := strings.TrimSpace(statement)
 	_, own := s.Lang.Globals()["why"]
 	return !own && (word == "why" || word == "why?" || word == "why()")
 }
 
-// Why explains the last error: what failed, where, what to do, and where to read on.
+// Why explains the last error: which statement failed and where, what can be done,
+// and which page of the documentation is about it.
 func (s *Session) Why() string {
 	if s.failed.err == nil {
 		return "nothing has failed here yet\n"
@@ -38,7 +40,8 @@ func (s *Session) Why() string {
 	return b.String()
 }
 
-// explain writes what is known of one error, a line for each kind of thing.
+// explain writes the explanation of one error, with a labelled line for each
+// part.
 func (s *Session) explain(b *strings.Builder, err error) {
 	say := func(label, text string) {
 		for line := range strings.Lines(text) {
@@ -78,8 +81,8 @@ func (s *Session) explain(b *strings.Builder, err error) {
 	}
 }
 
-// filled has lines that are at most so wide, broken between words; those of a terminal that does not say
-// how wide it is stay.
+// filled breaks a text between words into lines of at most width columns. A width below 20 means
+// that the width is not known: the text stays as it is.
 func filled(text string, width int) string {
 	if width < 20 {
 		return text
@@ -98,19 +101,20 @@ func filled(text string, width int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// kinds says what an error of a class is about.
+// kinds says in words what an error of each class is about.
 var kinds = map[diag.Class]string{
 	diag.Run:    "the statement itself, or what it met while it ran",
 	diag.Usage:  "a name or value that was given",
 	diag.Attach: "this machine, or the recording, does not have or allow it: see doctor()",
 }
 
-// wordOf is the word of the language that an error is of; "" if it is of none.
+// wordOf returns the word of the language that reported an error; "" if there
+// is none.
 func (s *Session) wordOf(err error) string {
 	var e *diag.Error
 	for errors.As(err, &e) {
 		word, _, _ := strings.Cut(strings.TrimSpace(e.Op), " ")
-		if _, ok := s.Reg.Find(word); ok && e.Pos != "" { // others speak of what runs
+		if _, ok := s.Reg.Find(word); ok && e.Pos != "" { // without a position, the error is about the run
 			return word
 		}
 		err = e.Cause
@@ -118,7 +122,8 @@ func (s *Session) wordOf(err error) string {
 	return ""
 }
 
-// firstLines are the signature of a word, and its possible errors.
+// firstLines returns the signature, the summary and the possible errors from
+// the help of a word.
 func firstLines(help string) string {
 	lines := strings.Split(strings.TrimRight(help, "\n"), "\n")
 	kept := lines[:min(2, len(lines))]
@@ -130,8 +135,8 @@ func firstLines(help string) string {
 	return strings.Join(kept, "\n")
 }
 
-// corrected is the statement with the word that was meant. The wrong one stands before the question,
-// or is the name of what is not there.
+// corrected replaces the misspelt word of a statement by the word that the message suggests. The
+// misspelt word is in the message, before "did you mean".
 func corrected(statement, message string) (string, bool) {
 	i := strings.Index(message, "(did you mean ")
 	if i < 0 {
@@ -155,7 +160,8 @@ func corrected(statement, message string) (string, bool) {
 	return "", false
 }
 
-// pages are where to read on, by words of the message and the hint; the first one that fits.
+// pages has the page of the documentation for an error. The first entry that matches the
+// message and the hint counts.
 var pages = []struct {
 	about *regexp.Regexp
 	page  string

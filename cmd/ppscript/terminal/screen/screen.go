@@ -1,9 +1,9 @@
-// Package screen shows the table of each interval in the place of the one before,
-// on a terminal, and obeys its keys. Results at the end of the run are printed as
-// usual, once the terminal is restored.
+// Package screen shows results on a terminal like top: the table of each interval
+// replaces the one before, and keys sort and scroll it. Results at the end of the
+// run are printed normally, after the terminal is restored.
 //
-// Ctrl-C stays a signal, which ends the run as ever. Keys are read with a
-// timeout: a read that waits for ever could not be ended without a byte.
+// Ctrl-C stays a signal, which ends the run as usual. Keys are read with a
+// timeout, since a read that waits without limit could only be ended by a key.
 package screen
 
 import (
@@ -21,33 +21,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Screen is a renderer that redraws.
+// A Screen is a renderer that draws each table in place of the one before.
 type Screen struct {
 	out   io.Writer
-	plain render.Renderer // for the output behind the last frame
+	plain render.Renderer // for results after the last frame
 	notes io.Writer
 	quit  func()
 	draw  *render.Screen
 	loops loops
 
-	mu       sync.Mutex // of the members below; keys, signals and the session draw
+	mu       sync.Mutex // guards the members below: keys, signals and the session all draw
 	tty      tty
 	view     render.ScreenView
-	turned   bool // the direction of the sort
+	turned   bool // the user reversed the direction of the sort
 	table    *result.Table
 	frame    []byte
-	messages []string // to be told at the end
+	messages []string // to be printed at the end
 	err      error
 }
 
-// A tty is the terminal: its file descriptors, and its mode before it was ours.
+// A tty has the file descriptors of the terminal, and its mode before the
+// screen changed it.
 type tty struct {
 	in, size int
 	before   unix.Termios
-	active   bool // it is ours
+	active   bool // the screen has changed the mode
 }
 
-// The loops read keys, and the terminal's size, until stop.
+// loops controls the goroutines that read keys and watch the terminal's size.
+// They run until stop is closed.
 type loops struct {
 	stop   chan struct{}
 	resize chan os.Signal
@@ -55,10 +57,11 @@ type loops struct {
 	once   sync.Once
 }
 
-// maxSaid bounds the messages that wait for the end.
+// maxSaid bounds the number of messages that are kept for the end.
 const maxSaid = 100
 
-// New takes the terminal over; Close gives it back.
+// New takes over the terminal shown; Close restores it. name and every are for
+// the heading, quit is called for the key q.
 func New(out io.Writer, shown *os.File, o render.Options, name string, every time.Duration,
 	notes io.Writer, quit func()) (*Screen, error) {
 	plain, err := render.New(out, o)
@@ -84,7 +87,7 @@ func New(out io.Writer, shown *os.File, o render.Options, name string, every tim
 	return s, s.err
 }
 
-// enter makes the terminal ours and draws.
+// enter sets the terminal's mode and draws.
 func (s *Screen) enter() error {
 	t, err := unix.IoctlGetTermios(s.tty.in, unix.TCGETS)
 	if err != nil {
@@ -93,7 +96,7 @@ func (s *Screen) enter() error {
 	s.tty.before = *t
 	t.Lflag &^= unix.ICANON | unix.ECHO
 	t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 0, 1
-	t.Cc[unix.VSUSP] = 0 // Ctrl-Z is a key: the terminal is given back first
+	t.Cc[unix.VSUSP] = 0 // Ctrl-Z arrives as a key, so that the terminal can be restored first
 	if err := unix.IoctlSetTermios(s.tty.in, unix.TCSETSW, t); err != nil {
 		return err
 	}
@@ -104,7 +107,7 @@ func (s *Screen) enter() error {
 	return nil
 }
 
-// leave gives the terminal back as it was.
+// leave restores the terminal.
 func (s *Screen) leave() {
 	if !s.tty.active {
 		return
@@ -124,7 +127,7 @@ func (s *Screen) measure() {
 	s.view.Width, s.view.Height = 80, 24
 }
 
-// redraw draws the frame anew.
+// redraw draws the frame if the screen is active.
 func (s *Screen) redraw() {
 	if s.tty.active {
 		s.frame = s.frame[:0]
@@ -132,7 +135,7 @@ func (s *Screen) redraw() {
 	}
 }
 
-// paint writes the frame at once, behind the buffer's content.
+// paint appends the frame to the buffer and writes the buffer at once.
 func (s *Screen) paint() {
 	s.direct()
 	s.frame = s.draw.Frame(s.frame, s.table, &s.view)
@@ -145,12 +148,12 @@ func (s *Screen) write(b []byte) {
 	}
 }
 
-// Show implements render.Renderer: tables of intervals are frames, all else comes below the
-// earlier content of the terminal.
+// Show implements render.Renderer. Tables of intervals are drawn as frames. All other
+// results end the screen and are printed below the earlier content of the terminal.
 func (s *Screen) Show(r result.Result) error {
 	switch r := r.(type) {
 	case *result.Heatmap:
-		return nil // its files show it
+		return nil // shown only in files
 	case *result.Table:
 		if r.Histogram() < 0 {
 			return s.show(r)
@@ -160,7 +163,7 @@ func (s *Screen) Show(r result.Result) error {
 	return s.plain.Show(r)
 }
 
-// show draws the table of an interval.
+// show draws the table of an interval, unless the user has paused the display.
 func (s *Screen) show(t *result.Table) error {
 	if t.Final {
 		return s.last(t)
@@ -175,8 +178,8 @@ func (s *Screen) show(t *result.Table) error {
 	return s.err
 }
 
-// last prints the last result below the earlier content of the terminal. If
-// nothing came since the last frame, the result is that of the frame.
+// last prints the final table below the earlier content of the terminal. If it
+// has no rows, the table of the last frame is printed instead.
 func (s *Screen) last(t *result.Table) error {
 	s.Close()
 	if len(t.Rows) == 0 && s.table != nil {
@@ -185,13 +188,13 @@ func (s *Screen) last(t *result.Table) error {
 	s.table = t
 	s.direct()
 	if s.view.Sort != "" {
-		// A column that is gone leaves the order as it is.
+		// If the column no longer exists, the order stays.
 		_ = t.Sort(s.view.Sort, s.view.Reverse)
 	}
 	return s.plain.Show(t)
 }
 
-// Note implements render.Renderer: the screen has a line for messages.
+// Note implements render.Renderer: it shows the note in the line for messages.
 func (s *Screen) Note(kind string, fields ...render.NoteField) error {
 	line := kind + ":"
 	for _, f := range fields {
@@ -201,7 +204,7 @@ func (s *Screen) Note(kind string, fields ...render.NoteField) error {
 	return s.err
 }
 
-// Flush implements render.Renderer: frames are written at once.
+// Flush implements render.Renderer. Frames need no flush.
 func (s *Screen) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +214,7 @@ func (s *Screen) Flush() error {
 	return s.plain.Flush()
 }
 
-// Say shows a message on the screen, and once more when it is left.
+// Say shows a message in its line, and prints it again when the screen ends.
 func (s *Screen) Say(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,7 +229,7 @@ func (s *Screen) Say(line string) {
 	s.tell()
 }
 
-// tell prints the messages.
+// tell prints the messages that were kept.
 func (s *Screen) tell() {
 	for _, line := range s.messages {
 		io.WriteString(s.notes, "ppscript: "+line+"\n")
@@ -234,8 +237,9 @@ func (s *Screen) tell() {
 	s.messages = nil
 }
 
-// Close gives the terminal back. It may be called more than once. Keys are read
-// no more before the terminal is as it was: there a read waits for a line.
+// Close restores the terminal and prints the messages. It may be called more
+// than once. It first stops the reader of keys, because in the restored mode a
+// read would wait for a line.
 func (s *Screen) Close() {
 	s.loops.once.Do(func() {
 		signal.Stop(s.loops.resize)
@@ -276,7 +280,7 @@ func (s *Screen) readKeys() {
 		switch {
 		case err == unix.EINTR:
 		case err != nil:
-			return // the terminal is gone; SIGHUP says so too
+			return // the terminal was closed; SIGHUP ends the run
 		case n > 0:
 			s.mu.Lock()
 			for keys := string(b[:n]); keys != ""; {
@@ -290,7 +294,8 @@ func (s *Screen) readKeys() {
 	}
 }
 
-// nextKey cuts the first key off: a byte, or the sequence of a special key.
+// nextKey splits the first key from the input s: a byte, or the escape sequence
+// of a special key.
 func nextKey(s string) (key, rest string) {
 	if len(s) > 2 && s[0] == '\x1b' && (s[1] == '[' || s[1] == 'O') {
 		for i := 2; i < len(s); i++ {
@@ -302,7 +307,7 @@ func nextKey(s string) (key, rest string) {
 	return s[:1], s[1:]
 }
 
-// obey carries out a key.
+// obey executes the command of a key.
 func (s *Screen) obey(key string) {
 	v := &s.view
 	page := max(1, v.Height-4)
@@ -335,8 +340,8 @@ func (s *Screen) obey(key string) {
 	}
 }
 
-// sortBy goes on to the next column, or back. In front of the first one is the
-// order that the script gave.
+// sortBy sorts by the next column (step 1) or the one before (-1). Before the
+// first column comes the order of the script.
 func (s *Screen) sortBy(step int) {
 	if s.table == nil {
 		return
@@ -346,8 +351,9 @@ func (s *Screen) sortBy(step int) {
 	s.view.Sort, s.view.From, s.turned = names[i], 0, false
 }
 
-// direct settles the direction: numbers begin with the largest. Only rows tell
-// that it is numbers, which an interval may lack.
+// direct decides the direction of the sort: numbers begin with the largest,
+// unless the user reversed it. Whether a column has numbers is known only from
+// its rows, and an interval may have none, so this is decided for each frame.
 func (s *Screen) direct() {
 	numbers := false
 	if s.table != nil && s.view.Sort != "" {
@@ -359,8 +365,9 @@ func (s *Screen) direct() {
 	s.view.Reverse = numbers != s.turned
 }
 
-// suspend stops the process as Ctrl-Z does elsewhere. All threads stop some time
-// after the signal; where nobody could continue us, the kernel ignores it.
+// suspend stops the process as Ctrl-Z does for other programs. The threads stop
+// a short time after the signal. The kernel ignores the signal if no shell could
+// continue the process, so the wait has a limit.
 func (s *Screen) suspend() {
 	s.leave()
 	cont := make(chan os.Signal, 1)

@@ -1,6 +1,7 @@
-// Package tty talks with a person at a terminal, key by key: it edits statements of several
-// lines (Editor), keeps those that were typed (History), and shows long texts (Page).
+// Package tty reads keys from a terminal. It has an editor for statements of several lines
+// (Editor), a history of statements (History), and a pager for long texts (Page).
 //
-// The prompt calls it. It knows nothing of the language: the maker of an Editor says when a
-// statement is whole, how its next line is indented, and how a word goes on.
+// The prompt and the console call it. It does not depend on the language: functions in the
+// Editor decide when a statement is complete, how the next line is indented, and how a word
+// can be completed.
 package tty

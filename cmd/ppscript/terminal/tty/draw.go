@@ -8,26 +8,28 @@ import (
 	"ppscript/runtime/output/render"
 )
 
-// This file draws the text that is edited. The whole of it is written anew after a key, except
-// for a character at the end, which is most of them. Lines that are longer than the terminal are
-// broken here: terminals do not agree on what a character in the last cell does.
+// This file draws the edited text. After a key the whole text is written again, except after a
+// character at the end, the most frequent case, where only the character is written. Lines that
+// are longer than the terminal is wide are broken here, because terminals behave differently
+// after a character in the last cell.
 
-// A drawing is what is on the terminal of the text, and where the cursor is.
+// A drawing records how the text is drawn on the terminal, and where the cursor
+// is.
 type drawing struct {
 	rows       int // of cells
-	row, col   int // of the cursor, in these rows
+	row, col   int // of the cursor, within these rows
 	width      int // of the terminal
 	stale      bool
-	aboveFirst string // in place of the prompt, while history is searched; "" if it is not
+	aboveFirst string // replaces the prompt while the history is searched; else ""
 }
 
-// A layout is the text as rows of cells.
+// A layout is the text broken into rows of the terminal.
 type layout struct {
 	rows     []string
 	row, col int // of the cursor
 }
 
-// lay breaks the text into rows.
+// lay breaks a text with the cursor at pos into rows of width cells.
 func lay(prompt, more string, runes []rune, pos, width int) layout {
 	var l layout
 	var row strings.Builder
@@ -76,8 +78,8 @@ func lay(prompt, more string, runes []rune, pos, width int) layout {
 	return l
 }
 
-// shownAs is how a character is shown, in a column of its line: others than characters must not
-// reach the terminal as they are.
+// shownAs returns the text that shows a character in a column of its line. Control characters
+// are replaced, since they must not reach the terminal.
 func shownAs(r rune, column int) string {
 	switch {
 	case r == '\t':
@@ -100,7 +102,7 @@ func cellsOf(s string) int {
 	return n
 }
 
-// draw shows the text.
+// draw writes the text if it has changed since it was drawn.
 func (e *Editor) draw() error {
 	if !e.drawn.stale {
 		return nil
@@ -111,7 +113,7 @@ func (e *Editor) draw() error {
 		prompt = e.drawn.aboveFirst
 	}
 	l := lay(prompt, e.More, e.text.runes, e.text.pos, width)
-	// A text that is higher than the terminal is shown in part.
+	// A text with more rows than the terminal is shown in part.
 	if top := max(l.row-height+1, 0); len(l.rows) > height {
 		l.rows, l.row = l.rows[top:min(top+height, len(l.rows))], l.row-top
 	}
@@ -132,7 +134,8 @@ func (e *Editor) draw() error {
 	return e.term.write(b)
 }
 
-// top moves to the first cell of what is shown.
+// top appends the sequence that moves the cursor to the first cell of the drawn
+// text.
 func (e *Editor) top(b []byte) []byte {
 	if e.drawn.row > 0 {
 		b = fmt.Appendf(b, "\x1b[%dA", e.drawn.row)
@@ -140,7 +143,8 @@ func (e *Editor) top(b []byte) []byte {
 	return append(b, '\r')
 }
 
-// typed shows a character behind the end: only that.
+// typed writes a character that was typed at the end. In other cases it marks
+// the drawing as stale.
 func (e *Editor) typed(r rune) error {
 	n := render.RuneCells(r)
 	if e.drawn.stale || e.text.pos != len(e.text.runes) || n != 1 || shownAs(r, 0) != string(r) ||
@@ -152,7 +156,7 @@ func (e *Editor) typed(r rune) error {
 	return e.term.write([]byte(string(r)))
 }
 
-// below moves behind the text, to a line of its own.
+// below moves the cursor to a new line after the text.
 func (e *Editor) below() error {
 	if e.text.pos != len(e.text.runes) {
 		e.text.pos, e.drawn.stale = len(e.text.runes), true
@@ -164,7 +168,8 @@ func (e *Editor) below() error {
 	return e.term.write([]byte("\r\n"))
 }
 
-// list shows words in columns below the text, which is drawn anew below them.
+// list writes words in columns below the text, and has the text drawn again
+// below them.
 func (e *Editor) list(words []string) error {
 	width, height := e.term.size()
 	pos := e.text.pos
@@ -175,7 +180,7 @@ func (e *Editor) list(words []string) error {
 	return e.term.write([]byte(columns(words, width, max(height-4, 4))))
 }
 
-// columns is words in columns, in as many rows as there are at most.
+// columns formats words in columns, with at most rows rows.
 func columns(words []string, width, rows int) string {
 	// Parameters of the call that is typed come first.
 	var last []string

@@ -7,33 +7,35 @@ import (
 	"strings"
 )
 
-// ErrInterrupt is Ctrl-C.
+// ErrInterrupt is the error of Read after Ctrl-C.
 var ErrInterrupt = errors.New("interrupted")
 
-// An Editor reads statements, which may have several lines. It is used by one goroutine, apart
-// from End.
+// An Editor reads statements, which may have several lines. Only one goroutine may use it,
+// except for End.
 type Editor struct {
-	Prompt, More string // before the first line of a statement, and before the others
-	// Whole reports that a statement can run as it is. Nil: each can.
+	Prompt, More string // prompt of the first line of a statement, and of the others
+	// Whole reports that a statement is complete and can run. Nil: every
+	// statement is.
 	Whole func(text string) bool
-	// Indent is the blanks that the next line begins with. Nil: none.
+	// Indent returns the blanks at the beginning of the next line. Nil: none.
 	Indent func(before string) string
-	// Complete lists the words that may stand at the end of a text, and the part of them that
-	// is there. Nil: none.
+	// Complete returns the words that may stand at the end of a text, and the part of them
+	// that is typed already. Nil: no completion.
 	Complete func(before string) (words []string, have string)
-	History  *History // nil: none is kept
+	History  *History // nil: no history
 
 	term   *terminal
 	text   text
 	drawn  drawing
 	recall recall
-	// indented is how many blanks of the line came from Indent; came says that the text came
-	// whole, out of the history or of a paste.
+	// indented is the number of blanks in the line that Indent added. gotInput says that the
+	// text was inserted as a whole, from the history or by a paste.
 	indented int
 	gotInput bool
 }
 
-// Open makes an editor of the terminal that in and out are. The caller closes it.
+// Open makes an editor for the terminal with the files in and out. The caller
+// closes it.
 func Open(in, out *os.File) (*Editor, error) {
 	t, err := openTerminal(in, out)
 	if err != nil {
@@ -42,24 +44,25 @@ func Open(in, out *os.File) (*Editor, error) {
 	return &Editor{term: t}, nil
 }
 
-// Close gives the terminal back.
+// Close restores the terminal.
 func (e *Editor) Close() error {
 	err := e.term.leave()
 	e.term.close()
 	return err
 }
 
-// End has Read return io.EOF. It may be called from any goroutine.
+// End makes Read return io.EOF. Any goroutine may call it.
 func (e *Editor) End() { e.term.poke(wokenToEnd) }
 
-// Terminals say where a paste begins and ends if they are asked to.
+// Sequences that make the terminal mark the beginning and the end of pasted
+// text, or stop doing so.
 const (
 	marksPastes   = "\x1b[?2004h"
 	noMarksPastes = "\x1b[?2004l"
 )
 
 // Read reads a statement, without the newline at its end. The error is ErrInterrupt, io.EOF, or
-// that of the terminal.
+// an error of the terminal.
 func (e *Editor) Read() (statement string, err error) {
 	if err := e.term.enter(); err != nil {
 		return "", err
@@ -89,7 +92,8 @@ func (e *Editor) Read() (statement string, err error) {
 	}
 }
 
-// press obeys a key. done says that the statement is to run.
+// press executes a key. done says that the statement is complete and should
+// run.
 func (e *Editor) press(k key) (done bool, err error) {
 	t := &e.text
 	column := t.column
@@ -134,14 +138,14 @@ func (e *Editor) press(k key) (done bool, err error) {
 	return false, nil
 }
 
-// control obeys a key that is pressed with Ctrl.
+// control executes a key that is pressed with Ctrl.
 func (e *Editor) control(r rune, column int) (done bool, err error) {
 	t := &e.text
 	switch r {
 	case 'm', 'j':
 		n := len(t.runes)
 		done = e.enter()
-		// What ends as it is shown is not drawn again.
+		// A statement that ends unchanged is not drawn again.
 		e.drawn.stale = e.drawn.stale || !done || n != len(t.runes)
 		return done, nil
 	case 'c':
@@ -172,7 +176,7 @@ func (e *Editor) control(r rune, column int) (done bool, err error) {
 	case 'k':
 		end := t.lineEnd(t.pos)
 		if end == t.pos && end < len(t.runes) {
-			end++ // at its end, the line goes on with the next
+			end++ // at the end of a line, join it with the next one
 		}
 		t.remove(t.pos, end, true)
 	case 'u':
@@ -192,7 +196,7 @@ func (e *Editor) control(r rune, column int) (done bool, err error) {
 	return false, nil
 }
 
-// alt obeys a key that is pressed with Alt.
+// alt executes a key that is pressed with Alt.
 func (e *Editor) alt(r rune) (done bool) {
 	t := &e.text
 	e.drawn.stale = true
@@ -215,7 +219,8 @@ func (e *Editor) alt(r rune) (done bool) {
 	return false
 }
 
-// vertical moves a line up or down; from the first line and the last one, in the history.
+// vertical moves the cursor a line up or down. From the first line up and from the last
+// line down, it moves in the history.
 func (e *Editor) vertical(down bool) {
 	switch {
 	case e.text.vertical(down):
@@ -226,14 +231,14 @@ func (e *Editor) vertical(down bool) {
 	}
 }
 
-// paste inserts what was pasted, as it is.
+// paste inserts pasted text unchanged.
 func (e *Editor) paste(s string) {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	t := &e.text
 	if len(trimBlanks(t.runes)) == 0 {
 		t.runes, t.pos = nil, 0
 	} else if t.indentationAlone() && strings.HasPrefix(s, " ") {
-		t.remove(t.lineBegin(t.pos), t.pos, false) // it brings its own
+		t.remove(t.lineBegin(t.pos), t.pos, false) // the pasted text has its own indentation
 	}
 	t.insert([]rune(s), false)
 	e.gotInput = true
@@ -243,15 +248,17 @@ func (t *text) indentationAlone() bool {
 	return len(trimBlanks(t.runes[t.lineBegin(t.pos):t.pos])) == 0
 }
 
-// whole reports that the text can run; a block whose end is not said yet, too.
+// whole reports that the text can run, if necessary with an empty line that
+// ends a block.
 func (e *Editor) whole() bool {
 	return e.Whole == nil || e.Whole(e.text.String()+"\n") || e.Whole(e.text.String()+"\n\n")
 }
 
-// enter ends the statement if it is whole, else the line.
+// enter executes the Enter key: it ends the statement if that is complete, else
+// the line.
 //
-// Within several lines it makes a new one: there Alt-Enter runs them. A text that came whole, by a
-// paste or out of the history, needs no empty line at its end.
+// Above the last line it inserts a new line; there, Alt-Enter runs the statement. A text from a
+// paste or the history needs no empty line at its end.
 func (e *Editor) enter() (done bool) {
 	t := &e.text
 	if !t.onLastLine() {
@@ -260,7 +267,7 @@ func (e *Editor) enter() (done bool) {
 	}
 	e.ownIndentation()
 	if begin := t.lineBegin(t.pos); begin > 0 && len(trimBlanks(t.runes[begin:])) == 0 {
-		// The indentation alone ends a block as nothing does.
+		// A line of blanks ends a block like an empty line.
 		t.runes, t.pos = t.runes[:begin], begin
 		if e.Whole == nil || e.Whole(t.String()+"\n") {
 			t.runes = t.runes[:begin-1]
@@ -275,7 +282,7 @@ func (e *Editor) enter() (done bool) {
 	return false
 }
 
-// newLine begins a line at the cursor.
+// newLine inserts a line end and an indentation at the cursor.
 func (e *Editor) newLine() {
 	t := &e.text
 	e.gotInput = e.gotInput && !t.onLastLine()
@@ -287,8 +294,8 @@ func (e *Editor) newLine() {
 	e.indented = len(indent)
 }
 
-// ownIndentation drops our indentation of the last line where what was typed has its own:
-// terminals that do not mark a paste type it.
+// ownIndentation removes the indentation that newLine added, if the typed text has its
+// own. This happens with terminals that do not mark a paste but send it as typed text.
 func (e *Editor) ownIndentation() {
 	t := &e.text
 	begin := t.lineBegin(t.pos)

@@ -14,24 +14,24 @@ import (
 	"ppscript/runtime/system/outfile"
 )
 
-// A History is the statements that were typed, oldest first, also by earlier prompts.
+// A History has the statements of this prompt and of earlier ones, oldest first.
 //
-// Its file is text: a statement begins a line, and each further line of it begins with a TAB.
-// Prompts that run at the same time add to its end, under a lock, so that nobody loses a line.
-// Other prompts' statements are there when the next one starts. The file is for its owner alone:
-// statements have names of processes and files.
+// Its file is text. A statement begins at the start of a line; each further line of it begins
+// with a TAB. Prompts that run at the same time append to the file under a lock, so that no
+// statement is lost. A prompt reads the statements of others only when it starts. Only the owner
+// can read the file, since statements contain names of processes and files.
 type History struct {
 	path    string
 	limit   int
 	entries []string
 }
 
-// maxHistory bounds the file that is read.
+// maxHistory bounds the bytes of the file that are read.
 const maxHistory = 16 << 20
 
-// OpenHistory reads the statements of path, which need not be there; "" keeps them in memory
-// alone. Of more than limit statements the newest are kept. A History that cannot be read is
-// empty, and comes with an error; it works in memory.
+// OpenHistory reads the statements in the file path, which need not exist; with "" they are
+// kept in memory only. If there are more than limit, the newest are kept. If the file cannot
+// be read, OpenHistory returns the error and an empty History that works in memory.
 func OpenHistory(path string, limit int) (*History, error) {
 	h := &History{path: path, limit: limit}
 	if path == "" {
@@ -64,9 +64,10 @@ func OpenHistory(path string, limit int) (*History, error) {
 	return h, err
 }
 
-// locked has the file to itself for do.
+// locked opens the file, locks it, and calls do.
 func (h *History) locked(do func(f *os.File) error) (err error) {
-	// With HOME of another user, as by sudo -E, a link of theirs could lead anywhere.
+	// NOFOLLOW: with sudo -E, HOME is another user's, whose link could lead to any
+	// file.
 	f, err := outfile.OpenNow(h.path, os.O_RDWR|os.O_CREATE|unix.O_NONBLOCK|unix.O_NOFOLLOW)
 	if err != nil {
 		return err
@@ -80,7 +81,8 @@ func (h *History) locked(do func(f *os.File) error) (err error) {
 		return nil // a device: nothing is kept
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		// One of an older program. Somebody else's file stays as it is.
+		// Restrict a file of an older version. This fails for another user's
+		// file, which stays as it is.
 		_ = f.Chmod(0o600)
 	}
 	if err := lock(f); err != nil {
@@ -89,8 +91,8 @@ func (h *History) locked(do func(f *os.File) error) (err error) {
 	return do(f)
 }
 
-// lockTries is how often a lock is asked for, milliseconds apart: a process that has it for longer does
-// not go on.
+// lockTries is the number of attempts to get the lock, milliseconds apart. A process that holds it
+// for longer is stopped or hangs.
 const lockTries = 200
 
 func lock(f *os.File) error {
@@ -104,10 +106,11 @@ func lock(f *os.File) error {
 	return errors.New("another program has it locked")
 }
 
-// Entries are the statements, oldest first; they are not to be changed.
+// Entries returns the statements, oldest first. The caller must not change
+// them.
 func (h *History) Entries() []string { return h.entries }
 
-// Add adds a statement, unless it is the last one again.
+// Add adds a statement, unless it is the same as the last one.
 func (h *History) Add(statement string) error {
 	statement = strings.TrimLeft(strings.TrimRight(statement, " \t\r\n"), "\t\r\n")
 	if statement == "" || len(h.entries) > 0 && h.entries[len(h.entries)-1] == statement {
@@ -129,7 +132,7 @@ func (h *History) Add(statement string) error {
 		var last [1]byte
 		if end > 0 {
 			if _, err := f.ReadAt(last[:], end-1); err == nil && last[0] != '\n' {
-				text = append([]byte{'\n'}, text...) // somebody was cut off
+				text = append([]byte{'\n'}, text...) // the last line was not written completely
 			}
 		}
 		_, err = f.Write(text)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// This file understands the bytes that terminals send for keys: those of xterm, which all
-// terminals of today know, and of the Linux console.
+// This file decodes the bytes that terminals send for keys: the sequences of xterm, which
+// all current terminals use, and of the Linux console.
 
 type kind int
 
@@ -15,8 +15,8 @@ const (
 	keyNone    kind = iota
 	keyRune         // a character
 	keyControl      // with Ctrl: r is the small letter
-	keyAlt          // with Alt, or behind Escape
-	keyPaste        // text that was pasted
+	keyAlt          // with Alt, or after Escape
+	keyPaste        // pasted text
 	keyUp
 	keyDown
 	keyLeft
@@ -37,23 +37,23 @@ const (
 type key struct {
 	kind kind
 	r    rune
-	text string // of a paste
+	text string // of keyPaste
 }
 
-// What stands around pasted text.
+// Sequences before and after pasted text.
 const (
 	pasteBegin = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
 )
 
-// maxPaste bounds what a paste may hold: nobody reads more.
+// maxPaste bounds the bytes of a paste.
 const maxPaste = 1 << 20
 
-// pasting reports that b begins with a paste whose end has not come.
+// pasting reports that b begins with the start of a paste.
 func pasting(b []byte) bool { return bytes.HasPrefix(b, []byte(pasteBegin)) }
 
-// decode takes the first key off b, and says how many bytes it has: 0 if some are to come. A
-// last one says that none are. Keys that mean nothing here are keyNone.
+// decode decodes the first key of b. n is the number of its bytes, or 0 if more bytes are
+// needed. last says that no more will come. Keys without a meaning here are keyNone.
 func decode(b []byte, last bool) (k key, n int) {
 	switch {
 	case len(b) == 0:
@@ -74,8 +74,8 @@ func decode(b []byte, last bool) (k key, n int) {
 	return key{kind: keyRune, r: r}, n
 }
 
-// lower is the bit that makes the letter of a control character a small one; the others, as
-// Ctrl-_, have none.
+// lower returns the bit that makes the letter of a control character lower case; 0 for
+// control characters without a letter, such as Ctrl-_.
 func lower(ch byte) rune {
 	if ch >= 1 && ch <= 26 {
 		return 0x20
@@ -118,7 +118,7 @@ func decodeEscape(b []byte, last bool) (key, int) {
 	return key{}, n + 1
 }
 
-// decodeSequence takes ESC [ parameters final.
+// decodeSequence decodes a sequence of the form ESC [ parameters final.
 func decodeSequence(b []byte, last bool) (key, int) {
 	if pasting(b) {
 		text, _, whole := bytes.Cut(b[len(pasteBegin):], []byte(pasteEnd))
@@ -142,7 +142,7 @@ func decodeSequence(b []byte, last bool) (key, int) {
 	return key{}, 0
 }
 
-// named is the key of a sequence.
+// named returns the key of a sequence.
 func named(parameters string, final byte) kind {
 	first, modifier, _ := strings.Cut(parameters, ";")
 	word := modifier == "3" || modifier == "5"

@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// A pager shows a text page by page, on machines that have none.
+// A pager shows a text page by page, on machines where less is not installed.
 type pager struct {
 	term        *terminal
 	lines       []string
 	top, left   int
 	find        string
 	message     string
-	wide, shown int // cells of a line, and lines of a page
+	wide, shown int // width of a line in cells, and lines of a page
 }
 
-// Page shows a text on the terminal until its reader presses q. The text has no characters that
-// control terminals, apart from colours.
+// Page shows a text on the terminal until the user presses q. The text must not contain control
+// sequences other than colors.
 func Page(in, out *os.File, text string) (err error) {
 	t, err := openTerminal(in, out)
 	if err != nil {
 		return err
 	}
 	defer t.close()
-	t.single = true // what is typed behind the last key is for the prompt
+	t.single = true // keys after the last one are for the prompt
 	if err := t.enter(); err != nil {
 		return err
 	}
 	defer func() {
-		// The screen below is left as it was; the last page stays to be read.
+		// Only the status line is erased; the last page stays visible.
 		err = errors.Join(err, t.write([]byte("\r\x1b[K")), t.leave())
 	}()
 	p := &pager{term: t, lines: strings.Split(strings.TrimRight(text, "\n"), "\n")}
@@ -46,7 +46,7 @@ func Page(in, out *os.File, text string) (err error) {
 	}
 }
 
-// draw shows the page that begins with top.
+// draw shows the page that begins with line top, and the status line.
 func (p *pager) draw() error {
 	width, height := p.term.size()
 	p.wide, p.shown = width, max(height-1, 1)
@@ -72,7 +72,7 @@ func (p *pager) press(k key) (done bool) {
 		return true
 	case k.kind == keyPageDown, k.kind == keyRune && k.r == ' ':
 		if p.top+p.shown >= len(p.lines) {
-			return true // behind the last page is the end
+			return true // after the last page, the pager ends
 		}
 		p.top += p.shown
 	case k.kind == keyPageUp, k.kind == keyRune && k.r == 'b':
@@ -97,7 +97,7 @@ func (p *pager) press(k key) (done bool) {
 	return false
 }
 
-// ask reads what to look for.
+// ask reads the text to search for.
 func (p *pager) ask() (done bool) {
 	p.find = ""
 	for {
@@ -122,7 +122,7 @@ func (p *pager) ask() (done bool) {
 	}
 }
 
-// next goes to the next line with what was looked for.
+// next moves to the next line that contains the searched text.
 func (p *pager) next() {
 	if p.find == "" {
 		return
@@ -136,7 +136,8 @@ func (p *pager) next() {
 	p.message = fmt.Sprintf("no further line has %q", p.find)
 }
 
-// cut is the part of a line that begins with a cell, as wide as there is room for. Colours stay.
+// cut returns the part of a line that begins at cell from and has at most width cells. All color
+// sequences are kept.
 func cut(line string, from, width int) string {
 	var b strings.Builder
 	cell := 0

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// A recall is where in the history the text is from.
+// A recall records which entry of the history the edited text comes from.
 type recall struct {
-	at    int    // of the history's entries; -1: it is a new one
-	fresh string // what was typed before the history was looked at
+	at    int    // index in the history's entries; -1: a new statement
+	fresh string // the text that was typed before the move into the history
 }
 
-// recalled goes on by step in the history: older ones are before.
+// recalled moves by step in the history: -1 is the next older statement, 1 the
+// next newer one.
 func (e *Editor) recalled(step int) {
 	if e.History == nil {
 		return
@@ -37,8 +38,8 @@ func (e *Editor) recalled(step int) {
 	e.recall.at, e.gotInput = to, true
 }
 
-// search asks for a part of an earlier statement, the newest first. Enter runs it, Ctrl-R goes on
-// to older ones, Ctrl-G gives up, other keys edit what was found.
+// search reads a part of a statement and shows the newest statement that contains it. Enter runs
+// it, Ctrl-R continues with older ones, Ctrl-G cancels, other keys edit the found statement.
 func (e *Editor) search() (done bool, err error) {
 	if e.History == nil {
 		return false, nil

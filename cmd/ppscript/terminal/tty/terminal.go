@@ -8,25 +8,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A terminal is one that sends each key at once, while it is open.
+// A terminal reads single keys from a terminal device. Its mode is changed
+// between enter and leave.
 type terminal struct {
 	in, out int
 	before  unix.Termios
 	raw     bool
-	wake    [2]int // a pipe: who wants to be heard writes a byte
+	wake    [2]int // a pipe: a byte in it wakes the reader of keys
 	resized chan os.Signal
 	done    chan struct{}
-	buf     []byte // read, and not yet understood
-	single  bool   // no more is read than is needed: others read behind us
+	buf     []byte // read but not yet decoded
+	single  bool   // read one byte at a time, since others read the rest
 }
 
-// The bytes of the pipe.
+// The bytes that are written to the pipe.
 const (
 	wokenBySize = 's'
 	wokenToEnd  = 'e'
 )
 
-// openTerminal prepares the terminal behind in and out; its mode stays as it is.
+// openTerminal prepares to read keys from in and to write to out. It does not
+// change the terminal's mode.
 func openTerminal(in, out *os.File) (*terminal, error) {
 	t := &terminal{
 		in: int(in.Fd()), out: int(out.Fd()),
@@ -53,11 +55,12 @@ func (t *terminal) close() {
 	unix.Close(t.wake[1])
 }
 
-// poke may be called from any goroutine. A full pipe has woken the reader already.
+// poke wakes the reader of keys. Any goroutine may call it. If the pipe is full,
+// the reader is awake already.
 func (t *terminal) poke(b byte) { _, _ = unix.Write(t.wake[1], []byte{b}) }
 
-// enter has each key come at once, and unseen. What it writes is still ended by the
-// terminal's own rules, since messages may come at any time.
+// enter sets the mode in which each key is delivered at once, without echo. Output
+// processing stays on, since messages of the run may be printed at any time.
 func (t *terminal) enter() error {
 	if t.raw {
 		return nil
@@ -77,7 +80,7 @@ func (t *terminal) enter() error {
 	return nil
 }
 
-// leave gives the terminal back as it was.
+// leave restores the terminal's mode.
 func (t *terminal) leave() error {
 	if !t.raw {
 		return nil
@@ -100,7 +103,7 @@ func (t *terminal) write(text []byte) error {
 	return nil
 }
 
-// size is how many cells there are; of a terminal that does not tell, as many as they had once.
+// size returns the size of the terminal in cells; 80 by 24 if it is not known.
 func (t *terminal) size() (width, height int) {
 	ws, err := unix.IoctlGetWinsize(t.out, unix.TIOCGWINSZ)
 	if err != nil || ws.Col == 0 || ws.Row == 0 {
@@ -109,7 +112,7 @@ func (t *terminal) size() (width, height int) {
 	return int(ws.Col), int(ws.Row)
 }
 
-// waitResult says how a wait for keys ended.
+// A waitResult says how a wait for keys ended.
 type waitResult int
 
 const (
@@ -119,7 +122,8 @@ const (
 	gotNothing
 )
 
-// wait waits for bytes and appends them to buf; for a time, if it is not 0.
+// wait waits for bytes and appends them to buf. atMost bounds the wait; 0: no
+// bound.
 func (t *terminal) wait(atMost time.Duration) waitResult {
 	timeout := -1
 	if atMost > 0 {
@@ -164,10 +168,11 @@ func (t *terminal) wait(atMost time.Duration) waitResult {
 	return gotKeys
 }
 
-// escapeTime is how long the rest of a key's bytes may take; then Escape was a key of its own.
+// escapeTime bounds the wait for the rest of an escape sequence. After it, the byte was the
+// key Escape.
 const escapeTime = 50 * time.Millisecond
 
-// key waits for a key. settle is called before it waits: what was typed is to be shown.
+// key returns the next key. It calls settle before it waits, to show the typed text.
 func (t *terminal) key(settle func() error) (key, error) {
 	for {
 		k, n := decode(t.buf, false)

@@ -5,26 +5,27 @@ import (
 	"unicode"
 )
 
-// A text is what is edited, and where.
+// A text is the edited text with its cursor and the changes that can be undone.
 type text struct {
 	runes  []rune
 	pos    int // of the cursor: 0 to len(runes)
-	column int // that up and down want to be in; -1 is the cursor's own
+	column int // the column to which up and down return; -1: the cursor's column
 	killed []rune
 	undone []state // newest last
-	typing bool    // the last change was a character that was typed
+	typing bool    // the last change was a typed character
 }
 
-// A state is a text as it was before a change.
+// A state is the text and the cursor before a change.
 type state struct {
 	runes []rune
 	pos   int
 }
 
-// maxUndo bounds the changes that are kept.
+// maxUndo bounds the changes that can be undone.
 const maxUndo = 200
 
-// set begins anew with s, behind which the cursor is.
+// set replaces the text by s, with the cursor at its end, and clears the undo
+// list.
 func (t *text) set(s string) {
 	t.runes = []rune(s)
 	t.pos, t.column, t.undone, t.typing = len(t.runes), -1, nil, false
@@ -33,7 +34,7 @@ func (t *text) set(s string) {
 func (t *text) String() string { return string(t.runes) }
 func (t *text) before() string { return string(t.runes[:t.pos]) }
 
-// changing keeps the text for undo. Characters that follow each other are one change.
+// changing saves the text for undo. Consecutive typed characters are one change.
 func (t *text) changing(typing bool) {
 	if !typing || !t.typing {
 		if len(t.undone) >= maxUndo {
@@ -51,14 +52,15 @@ func (t *text) undo() {
 	}
 }
 
-// insert puts s at the cursor; typed says that it is a character from the keyboard.
+// insert inserts s at the cursor. typed says that s is a character from the
+// keyboard.
 func (t *text) insert(s []rune, typed bool) {
 	t.changing(typed && len(s) == 1 && s[0] != '\n')
 	t.runes = slices.Insert(t.runes, t.pos, s...)
 	t.pos += len(s)
 }
 
-// remove takes the characters from..to away; kill keeps them for yank.
+// remove deletes the characters from..to; with kill, they are kept for Ctrl-Y.
 func (t *text) remove(from, to int, kill bool) {
 	if from >= to {
 		return
@@ -71,7 +73,7 @@ func (t *text) remove(from, to int, kill bool) {
 	t.pos = from
 }
 
-// lineBegin and lineEnd are the bounds of the line that a position is in.
+// lineBegin and lineEnd return the bounds of the line around a position.
 func (t *text) lineBegin(pos int) int {
 	for pos > 0 && t.runes[pos-1] != '\n' {
 		pos--
@@ -88,7 +90,7 @@ func (t *text) lineEnd(pos int) int {
 
 func (t *text) onLastLine() bool { return t.lineEnd(t.pos) == len(t.runes) }
 
-// vertical moves the cursor a line up or down, if there is one.
+// vertical moves the cursor a line up or down; false if there is no such line.
 func (t *text) vertical(down bool) bool {
 	begin := t.lineBegin(t.pos)
 	if t.column < 0 {
@@ -112,7 +114,8 @@ func (t *text) vertical(down bool) bool {
 
 func wordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// wordLeft and wordRight are where the next word begins, and ends.
+// wordLeft returns the beginning of the word before the cursor, wordRight the
+// end of the word after it.
 func (t *text) wordLeft() int {
 	i := t.pos
 	for i > 0 && !wordRune(t.runes[i-1]) {
@@ -135,7 +138,8 @@ func (t *text) wordRight() int {
 	return i
 }
 
-// blankLeft is where the text between blanks begins that the cursor is behind.
+// blankLeft returns the beginning of the text before the cursor that is
+// delimited by blanks.
 func (t *text) blankLeft() int {
 	i := t.pos
 	for i > 0 && unicode.IsSpace(t.runes[i-1]) {
@@ -147,7 +151,8 @@ func (t *text) blankLeft() int {
 	return i
 }
 
-// backspace takes a character away; of an indentation, a step of it.
+// backspace deletes the character before the cursor, or in an indentation, up
+// to the step before.
 func (t *text) backspace() {
 	begin := t.lineBegin(t.pos)
 	n := 1
@@ -157,7 +162,7 @@ func (t *text) backspace() {
 	t.remove(max(t.pos-n, 0), t.pos, false)
 }
 
-// indentStep is how many blanks a block is indented by.
+// indentStep is the number of blanks of one level of indentation.
 const indentStep = 4
 
 func trimBlanks(r []rune) []rune {
@@ -167,7 +172,7 @@ func trimBlanks(r []rune) []rune {
 	return r
 }
 
-// transpose exchanges the two characters around the cursor.
+// transpose swaps the two characters around the cursor.
 func (t *text) transpose() {
 	i := t.pos
 	if i == t.lineEnd(i) {
