@@ -20,14 +20,16 @@ import (
 // This file checks a job before it runs, and bounds the CPU time that it takes.
 
 const (
-	// jobText returns the text that a job's signature signs.
+	// jobText names the kind of text that a job's signature signs; it is part
+	// of the signed text.
 	jobText = "ppscript fleet job 1"
-	// freshTime is how old a signed job may be. An agent remembers its number for longer, so that
-	// nobody can replay the job.
+	// freshTime is the maximum age of a signed job. An agent remembers the job's number for
+	// longer, so that nobody can replay the job.
 	freshTime = 2 * time.Minute
 )
 
-// know refuses a job that is not signed by a key which the policy names.
+// know refuses a job that is not signed by a key that the policy names. A
+// policy without askers permits all jobs.
 func (a *Agent) know(j *Job, m *nats.Msg) error {
 	askers := a.Policy.Askers
 	if len(askers) == 0 {
@@ -90,7 +92,8 @@ func (a *Agent) once(j *Job, now time.Time) error {
 	return nil
 }
 
-// admit unpacks what travels with a job, and asks the machine's policy.
+// admit unpacks the job's script, if it was sent with the job, and checks the
+// job against the machine's policy.
 func (j *job) admit() (err error) {
 	p := j.agent.Policy
 	if j.Bundle != nil {
@@ -109,14 +112,15 @@ func (j *job) admit() (err error) {
 // clean removes the unpacked files.
 func (j *job) clean() {
 	if j.dir != "" {
-		_ = os.RemoveAll(j.dir) // it lies in a directory for such files
+		_ = os.RemoveAll(j.dir) // an error leaves files in the directory for temporary files
 		j.dir = ""
 	}
 }
 
-// arguments are the words by which a process runs the job. The agent's options come first: an option of
-// the asker without a value would take the next word as its value. The script's arguments come last: an
-// argument that the script does not declare would begin a command, to which all later words belong.
+// arguments returns the command line of the process that runs the job. own are the agent's options.
+// The agent's options come first: an option of the asker without a value would take the next word
+// as its value. The script's arguments come last: an argument that the script does not declare
+// would begin a command, to which all later words belong.
 func (j *job) arguments(own ...string) []string {
 	args := j.options()
 	l := &j.agent.Limits
@@ -146,11 +150,12 @@ func (j *job) arguments(own ...string) []string {
 	return slices.Concat(begin, own, args, j.Args)
 }
 
-// budgetOption is the option --budget of the job. If neither the asker nor the machine sets it, a run
-// that writes partial results has the default budget.
+// budgetOption is the name of the option --budget of a job. If neither the asker nor the machine
+// sets it, a run that writes partial results has the default budget.
 const budgetOption = "budget"
 
-// bounded limits all values of an option to a bound. An option without a value gets the bound.
+// bounded replaces each value of an option that is not within the bound by the bound. An
+// option without a value gets the bound.
 func bounded(args []string, name, most string, within func(text string) bool) []string {
 	prefix, found := "--"+name+"=", false
 	for i, word := range args {
@@ -182,7 +187,8 @@ type cpuWatch struct {
 	before time.Duration
 }
 
-// check is an error if a process has taken more than it may.
+// check is an error if the process has used more than its share. It measures at
+// most once in cpuTime.
 func (w *cpuWatch) check(pid int, now time.Time) error {
 	if w.most == 0 || pid == 0 || !w.since.IsZero() && now.Sub(w.since) < cpuTime {
 		return nil
@@ -208,7 +214,7 @@ func cpuOf(pid int) (time.Duration, bool) {
 	if err != nil || end < 0 || len(fields) < 13 {
 		return 0, false
 	}
-	// The kernel tells these in hundredths of a second, on all its architectures (USER_HZ).
+	// These fields are in hundredths of a second (USER_HZ) on all architectures.
 	user, err1 := strconv.ParseInt(string(fields[11]), 10, 64)
 	system, err2 := strconv.ParseInt(string(fields[12]), 10, 64)
 	return time.Duration(user+system) * 10 * time.Millisecond, err1 == nil && err2 == nil

@@ -18,19 +18,21 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// An Agent runs jobs on a machine.
+// An Agent runs jobs on its machine for the askers of a fleet.
 type Agent struct {
 	Server  Server
-	Name    string // of the machine; "" is its own name
+	Name    string // of the machine; "": its hostname
 	Labels  map[string]string
 	Version string
-	Program string // that runs scripts: this one
+	Program string // path of ppscript, which runs scripts
 	Limits  Limits
 	Policy  *Policy
-	// Permit says whether a request may run on any machine; its error is told to the asker.
+	// Permit is an error if a request may not run on any machine. The error is sent to the
+	// asker.
 	Permit func(j *Job) error
 	Say    func(line string)
-	// Tell tells the machine's journal of a job that has ended or was refused.
+	// Tell writes an entry about a job that has ended or was refused into the
+	// machine's journal.
 	Tell func(j *Job, began time.Time, frames uint64, err error)
 	Now  func() time.Time // the machine's clock; nil is time.Now
 
@@ -45,25 +47,25 @@ type agentState struct {
 	traces    string
 	mu        sync.Mutex
 	jobs      map[string]*job
-	past      []Running // of jobs that are over, the newest last
+	past      []Running // ended jobs, the newest last
 	lastAsked map[string]time.Time
 	all       sync.WaitGroup
 }
 
 // Limits bound what jobs may do on a machine.
 type Limits struct {
-	Jobs     int           // at a time
+	Jobs     int           // number of jobs at a time
 	Duration time.Duration // of one
 	Interval time.Duration // at least
-	Memory   string        // of one, as --memory has it
-	Rows     int64         // of a table of one; 0 is the script's own bound
-	CPU      int           // of the process of one, in percent of one CPU over 10 s; 0 is any
-	Budget   float64       // share of all CPUs that observing may cost in one; 0 is what the asker says
-	Waiting  int64         // bytes of a job's frames that the asker has not taken yet
-	Lease    time.Duration // how long a job goes on after its asker is gone; 0 is lostTime
+	Memory   string        // of one job, in the form of --memory
+	Rows     int64         // of a table of one job; 0: the script's own bound
+	CPU      int           // of a job's process, in percent of one CPU over 10 s; 0: no bound
+	Budget   float64       // share of all CPUs that observing may cost in a job; 0: the asker's
+	Waiting  int64         // bytes of a job's frames that the asker has not confirmed yet
+	Lease    time.Duration // how long a job goes on without its asker; 0: lostTime
 }
 
-// mostPast is the number of ended jobs that an agent remembers.
+// mostPast bounds the ended jobs that an agent remembers.
 const mostPast = 32
 
 // Run serves until ctx ends.
@@ -127,7 +129,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 	}
 	a.Say(fmt.Sprintf("agent %s of %s", a.Name, a.Server.URL))
-	a.all.Go(func() { // that takes a second
+	a.all.Go(func() { // it takes about a second
 		works := a.works(ctx)
 		a.mu.Lock()
 		a.traces = works
@@ -167,19 +169,21 @@ func (a *Agent) host() Host {
 		Version: a.Version, Root: os.Geteuid() == 0, Works: a.traces, Jobs: len(a.jobs), Began: a.began}
 }
 
-// beat tells the hub that the machine is there, or that its agent ends.
+// beat reports to the hub that the agent is running, or with gone, that it
+// ends.
 func (a *Agent) beat(gone bool) {
 	h := a.host()
 	h.Gone = gone
-	_ = a.nc.Publish(beatSubject+wordOf(a.Name), must(h)) // the next one is in a minute
+	_ = a.nc.Publish(beatSubject+wordOf(a.Name), must(h)) // on an error, the next beat follows in a minute
 }
 
-// hear answers an asker's job. Machines without the job's labels stay silent.
+// hear starts a job that an asker sent, and answers whether it runs here.
+// Machines without the job's labels do not answer.
 func (a *Agent) hear(ctx context.Context, m *nats.Msg) {
 	var j Job
 	wrong := read(m.Data, &j)
 	if !jobID.MatchString(j.ID) || !fits(j.Labels, a.Labels) {
-		return // it cannot be answered, or is for other machines
+		return // the number is invalid, so no answer is possible, or the job is for other machines
 	}
 	answer := Answer{Host: a.Name}
 	err := refusedJob(wrong)
@@ -202,7 +206,7 @@ func (a *Agent) hear(ctx context.Context, m *nats.Msg) {
 	_ = a.nc.Publish(answerSubject+j.ID+"."+wordOf(a.Name), must(answer))
 }
 
-// begin begins a job, if it may run here.
+// begin starts a job, or returns the reason why it may not run here.
 func (a *Agent) begin(ctx context.Context, j *Job) error {
 	if err := a.bound(j); err != nil {
 		return err
@@ -262,7 +266,7 @@ func (a *Agent) bound(j *Job) error {
 	return nil
 }
 
-// over notes that a job has ended.
+// over records that a job has ended.
 func (a *Agent) over(j *job, err error) {
 	a.mu.Lock()
 	delete(a.jobs, j.ID)
@@ -278,8 +282,8 @@ func (a *Agent) over(j *job, err error) {
 	a.Tell(&j.Job, j.began, r.Frames, err)
 }
 
-// tellJobs answers with the jobs of this machine. If one is asked for by its number, the answer has its
-// messages, even after its end.
+// tellJobs answers a Query with the jobs of this machine. If the query has the number of a job, the
+// answer has the job's messages, even after its end.
 func (a *Agent) tellJobs(m *nats.Msg) {
 	var q Query
 	if read(m.Data, &q) != nil {

@@ -61,7 +61,7 @@ A job ends 10 s after its asker is gone. If the hub is gone, a job goes on for a
 			if a.Limits.Budget, err = budget.Parse(cost); err != nil {
 				return err
 			}
-			a.Limits.Budget = max(a.Limits.Budget, 0) // off is no bound
+			a.Limits.Budget = max(a.Limits.Budget, 0) // "off" means no bound
 		}
 		a.Server = *s
 		if a.Policy, err = ReadPolicy(policy); err != nil {
@@ -89,8 +89,8 @@ func (l *Limits) check() error {
 	return nil
 }
 
-// works says in a word which kind of tracing works here. Another process tries it, so that the agent
-// stays small.
+// works returns a short text about which kinds of tracing work here. It runs ppscript doctor as a
+// process, so that the agent's memory stays small.
 func (a *Agent) works(ctx context.Context) string {
 	text, err := exec.CommandContext(ctx, a.Program, "doctor").Output()
 	var bad []string

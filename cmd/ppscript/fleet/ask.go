@@ -27,13 +27,14 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A Question is a script to run on many machines.
+// A Question is a script to run on many machines, with the description of its
+// results.
 type Question struct {
 	Request
 	Reports []plan.Report
-	Script  [32]byte // of its bytes
-	Bundle  *Bundle  // if it does not come with ppscript
-	// Stacks asks for the stacks of each interval, too.
+	Script  [32]byte // SHA-256 of its text
+	Bundle  *Bundle  // the script's files, if it does not come with ppscript
+	// Stacks asks hosts to send the stacks of each interval, too.
 	Stacks bool
 	Config *session.Config
 	// JSON says that results are JSON records, so that messages about hosts are records, too.
@@ -45,19 +46,20 @@ type Asker struct {
 	Server Server
 	Labels map[string]string
 	ByHost bool
-	// Outliers compares the machines, and names the ones that differ.
+	// Outliers compares the machines and names those with different numbers.
 	Outliers bool
-	// Parts has, for each level of mergers, the number of parts into which the hosts are divided. Nil
-	// chooses it by the number of hosts; with 0 the hosts send to the asker.
+	// Parts has, for each level of mergers, the number of parts into which the hosts are divided.
+	// Nil: chosen by the number of hosts. 0: hosts send to the asker directly.
 	Parts []int
-	// Late is how long after its end a window waits for hosts that are late.
+	// Late is how long the asker waits for late hosts after the end of a
+	// window.
 	Late time.Duration
 	// Answer is how long hosts may take to say whether they run the job; 0 is answerTime.
 	Answer time.Duration
-	// Keep is how long hosts go on and keep their results while the asker has no connection; 0 is
+	// Keep is how long hosts go on and keep their results while the asker has no connection; 0:
 	// lostTime.
 	Keep   time.Duration
-	Clocks time.Duration // how often the clocks of hosts are compared with ours; 0 is clockTime
+	Clocks time.Duration // how often the clocks of hosts are compared with this machine's; 0: clockTime
 	// Key is a file with the key that signs the job; "" is none.
 	Key string
 	// Files are files with partial results, which are merged in place of machines.
@@ -66,10 +68,12 @@ type Asker struct {
 	Shell Shell
 }
 
-// defaultLate is long enough for a busy machine and for the network.
+// defaultLate is the default of Late: enough for a busy machine and a slow
+// network.
 const defaultLate = 2 * time.Second
 
-// Run asks, and shows the answers until all machines are done or ctx ends.
+// Run sends the question, and shows merged results until all machines are done
+// or ctx ends.
 func (a *Asker) Run(ctx context.Context, q *Question) (session.Outcome, error) {
 	if len(a.Files) > 0 {
 		return a.readFiles(ctx, q)
@@ -103,7 +107,7 @@ func (a *Asker) job(q *Question) *Job {
 		Keep: a.Keep}
 }
 
-// asking is a run of an Asker.
+// asking is one run of an Asker over a hub.
 type asking struct {
 	asker *Asker
 	nc    *nats.Conn
@@ -150,7 +154,8 @@ func (r *asking) run(ctx context.Context) (session.Outcome, error) {
 	stop := func() error { return r.nc.Publish(stopSubject+r.job.ID, nil) }
 	var again func(a Again)
 	if r.job.Tree != nil {
-		// An agent that misses the answer sends its frame again later.
+		// If this message is lost, agents without an answer send their frames
+		// again later anyway.
 		again = func(a Again) { _ = r.nc.Publish(againSubject+r.job.ID, must(a)) }
 	}
 	err = r.c.collect(ctx, arrivals, stop, again)
@@ -172,14 +177,15 @@ type arrival struct {
 	data    []byte
 	dropped uint64
 	ended   *JobEnd
-	// answer answers a frame of several hosts once it is known whether the frame counts.
+	// answer sends the answer to a frame of several hosts: whether it was counted. Nil
+	// for other messages.
 	answer  func(t FrameAnswer)
 	clock   *Answer // the time by the host's clock
 	askedAt time.Time
 }
 
-// listen takes the messages of agents about the job. A message that is taken is answered at once, so
-// that its sender can drop it.
+// listen receives the messages of agents about the job. A frame of one host is confirmed when it is
+// in the queue, so that its sender can drop it.
 func (r *asking) listen(ctx context.Context, arrivals chan<- arrival) error {
 	put := func(a arrival) {
 		select {
@@ -213,7 +219,8 @@ func (r *asking) listen(ctx context.Context, arrivals chan<- arrival) error {
 	return nil
 }
 
-// call asks all agents to run the job, and notes which of them run it.
+// call sends the job to all agents, and records which of them run it. there are
+// the hosts that the hub lists.
 func (r *asking) call(ctx context.Context, there []HostAge) (accepted int, err error) {
 	sub, err := r.nc.SubscribeSync(answerSubject + r.job.ID + ".*")
 	if err != nil {
@@ -305,7 +312,8 @@ func (r *asking) call(ctx context.Context, there []HostAge) (accepted int, err e
 	return accepted, nil
 }
 
-// refusals is the text that stands for further reasons when hosts refuse a job for many.
+// refusals names the kind of a message that counts further reasons why hosts refuse a
+// job.
 const refusals = "reasons of hosts to refuse it"
 
 // sign signs a job, if there is a key.
@@ -321,12 +329,13 @@ func (a *Asker) sign(m *nats.Msg) error {
 	return err
 }
 
-// lease renews the lease, so that agents go on.
+// lease renews the job's lease until ctx ends: an agent ends a job whose lease
+// is not renewed.
 func (r *asking) lease(ctx context.Context) {
 	tick := time.NewTicker(leaseTime)
 	defer tick.Stop()
 	for {
-		_ = r.nc.Publish(leaseSubject+r.job.ID, nil) // agents wait for the next lease
+		_ = r.nc.Publish(leaseSubject+r.job.ID, nil) // if it is lost, the next one is in time
 		select {
 		case <-ctx.Done():
 			return
@@ -375,7 +384,8 @@ func (a *Asker) readFiles(ctx context.Context, q *Question) (session.Outcome, er
 	return c.outcome(), err
 }
 
-// names lists hosts, but not hundreds of them.
+// names joins the names of hosts to a text. Of more than 12, it gives the
+// number of the others.
 func names(list []string) string {
 	const most = 12
 	list = slices.Clone(list)
@@ -398,7 +408,7 @@ func labelText(labels map[string]string) string {
 // wall converts a frame's time, in ns of the wall clock, to a time.Time.
 func wall(t event.Time) time.Time { return time.Unix(0, int64(t)) }
 
-// newID returns a random number for a job or a query, which nobody can guess.
+// newID returns a random number for a job or a query that nobody can guess.
 func newID() string {
 	id := make([]byte, 8)
 	_, _ = rand.Read(id)

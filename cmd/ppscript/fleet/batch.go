@@ -10,18 +10,20 @@ import (
 	"ppscript/runtime/result/mergeable"
 )
 
-// An item is a frame that waits at a merger until it is taken.
+// An item is a frame that waits at a merger until the asker has counted it.
 type item struct {
 	id   [sha256.Size]byte
 	name string // of the sender: a host, or another merger
-	// several says that a merger sent it. A host can only tell of itself.
+	// several says that a merger sent it, so that it has results of several
+	// hosts. A host may send only its own.
 	several bool
 	raw     []byte
 	shares  []mergeable.Share
-	reply   string // where to answer; "" is nowhere. The merger's lock is held
+	reply   string // where to send the answer; "": no answer. The merger's lock guards it
 }
 
-// decode reads the frame. If the job keeps hosts apart, only the asker decodes its results.
+// decode decodes the frame. If the job keeps hosts apart, it decodes only the head: the
+// asker decodes the results.
 func (it *item) decode(apart bool, dropped uint64) (f *mergeable.Frame, err error) {
 	if apart {
 		f, err = mergeable.Head(it.raw)
@@ -46,26 +48,27 @@ func (it *item) decode(apart bool, dropped uint64) (f *mergeable.Frame, err erro
 	return f, nil
 }
 
-// batchKey identifies frames that can be merged: they have the same job, part, script and window.
+// A batchKey identifies frames that can be merged: they have the same job, route, script and
+// window.
 type batchKey struct {
 	job, route string
 	script     [32]byte
 	end        int64
 }
 
-// A batch holds frames that are sent up together.
+// A batch holds frames that a merger sends to the next level as one frame.
 type batch struct {
 	key   batchKey
 	route route
-	more  chan struct{} // something came
+	more  chan struct{} // has a value after a frame was added
 
 	mu     sync.Mutex
-	window *mergeable.Window // of the frames; nil where hosts stay apart
+	window *mergeable.Window // the merged results; nil if hosts are kept apart
 	items  []*item
 	frames map[FrameID]bool
 	bytes  int
-	closed bool // it is on its way
-	spoilt bool // a part of a frame that did not fit is in the window
+	closed bool // it is being sent; no frame can be added
+	spoilt bool // a part of a frame that could not be merged is in window
 }
 
 var (
@@ -88,7 +91,7 @@ func (g *Merger) gather(ctx context.Context, key batchKey, r *route, it *item, f
 	}
 }
 
-// batch returns the batch that still takes frames, or begins one; nil when the merger ends.
+// batch returns the open batch for a key, or begins one; nil when the merger ends.
 func (g *Merger) batch(ctx context.Context, key batchKey, r *route) *batch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,7 +120,7 @@ func (g *Merger) batch(ctx context.Context, key batchKey, r *route) *batch {
 	return b
 }
 
-// put adds a frame; false if the batch is on its way.
+// put adds a frame; false if the batch is closed.
 func (b *batch) put(it *item, f *mergeable.Frame) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,7 +150,8 @@ func (b *batch) put(it *item, f *mergeable.Frame) (bool, error) {
 	return true, nil
 }
 
-// fill waits until no frame comes for quietTime, or the batch is full.
+// fill waits until the batch is full, no frame has come for quietTime, or
+// gatherTime has passed.
 func (b *batch) fill(ends <-chan struct{}) {
 	full := time.NewTimer(gatherTime)
 	defer full.Stop()
@@ -173,8 +177,9 @@ func (b *batch) fill(ends <-chan struct{}) {
 	}
 }
 
-// bring sends frames up as one frame, or as several if one would be too long, and answers their
-// senders. window is the merged result, or nil if the frames are not merged yet.
+// bring sends frames to the next level as one frame, or as several if one would be too long,
+// and answers their senders. window has the merged results, or nil if they must be merged
+// again.
 func (g *Merger) bring(ctx context.Context, b *batch, items []*item, window *mergeable.Window) {
 	for len(items) > 0 {
 		data, err := b.frame(g.Name, items, window)
@@ -205,8 +210,8 @@ func (g *Merger) bring(ctx context.Context, b *batch, items []*item, window *mer
 	}
 }
 
-// settled answers the senders of frames that were taken, or that must be sent in another way, and
-// returns the remaining frames: none if all were taken.
+// settled passes the answer t of the next level on to the senders of frames. It returns the
+// frames that must be sent again in a new frame: none if all were counted.
 func (g *Merger) settled(items []*item, t FrameAnswer) (left []*item) {
 	without := map[FrameID]bool{}
 	for _, id := range t.Without {
@@ -226,7 +231,7 @@ func (g *Merger) settled(items []*item, t FrameAnswer) (left []*item) {
 		g.settle(it, own)
 	}
 	if len(left) == len(items) {
-		for _, it := range left { // the answer names frames that are not here
+		for _, it := range left { // the answer named frames that are not in the batch
 			g.settle(it, FrameAnswer{Busy: true})
 		}
 		return nil
@@ -234,7 +239,7 @@ func (g *Merger) settled(items []*item, t FrameAnswer) (left []*item) {
 	return left
 }
 
-// frame is one frame of several.
+// frame encodes items as one frame of several hosts.
 func (b *batch) frame(name string, items []*item, window *mergeable.Window) ([]byte, error) {
 	first := &items[0].shares[0]
 	f := &mergeable.Frame{Host: name, Script: b.key.script, Begin: first.Begin, End: first.End}

@@ -17,19 +17,20 @@ import (
 // connection for good. It is also a row of tables, and part of each result.
 
 const (
-	mostName   = 255     // bytes of the name of a host, a label, a script or a person
+	mostName   = 255     // bytes of the name of a host, a label, a script or a user
 	mostText   = 8 << 10 // bytes of an error, a hint, a line, a value
-	mostValues = 1024    // of a list
+	mostValues = 1024    // entries of a list
 	mostLabels = 64
 )
 
 // mostRunning bounds the jobs in one message, on all hosts together.
 const mostRunning = mostHosts
 
-// jobID is the number of a job, which is part of subjects.
+// jobID matches the number of a job, which is part of subjects.
 var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// peerMessage is a message of a peer.
+// A peerMessage is a message of another machine. check is an error if a field
+// is beyond its bound.
 type peerMessage interface{ check() error }
 
 // read decodes a message of another machine.
@@ -40,7 +41,8 @@ func read(data []byte, m peerMessage) error {
 	return m.check()
 }
 
-// namesFit refuses names that are too long, or no names. They may be empty.
+// namesFit is an error if a name is too long or has control characters. what is
+// the kind of name. Empty names are valid.
 func namesFit(what string, names ...string) error {
 	for _, name := range names {
 		if len(name) > mostName || plain.Line(name) != name {

@@ -14,13 +14,14 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file is the server that a hub has, and what it lets whom do. A program that is built with the tag
-// nohub has none: it has 9 MB less, and runs ServerProgram for a hub.
+// This file runs the NATS server of a hub and decides which client may use which subjects. A
+// program that is built with the tag nohub lacks it: that saves 9 MB, and the command hub then
+// executes ServerProgram.
 
-// elsewhere is of programs without a server.
+// elsewhere does nothing in a program with the server.
 func (h *Hub) elsewhere() error { return nil }
 
-// listen starts the server.
+// listen starts the server. secret is the fleet's; "" admits everybody.
 func (h *Hub) listen(host string, number int, secret string) (broker, error) {
 	o := &server.Options{ServerName: "ppscript", Host: host, Port: number, NoSigs: true, NoLog: true,
 		MaxPayload: 1 << 20, DisableShortFirstPing: true, NoSystemAccount: true, MaxPending: 256 << 20}
@@ -57,11 +58,12 @@ func (h *Hub) listen(host string, number int, secret string) (broker, error) {
 	return s, nil
 }
 
-// failure remembers why a server ends.
+// A failure is the server's logger. It keeps the first error, the reason why
+// the server ends.
 type failure struct {
 	mu     sync.Mutex
 	reason string
-	fatal  bool // it has ended
+	fatal  bool // the server has ended
 }
 
 func (f *failure) ended() bool {
@@ -160,7 +162,8 @@ func ownSubjects(name string) []string {
 
 func same(x, y string) bool { return y != "" && hmac.Equal([]byte(x), []byte(y)) }
 
-// certifiedName is the name in a client's certificate, "" if there is none.
+// certifiedName returns the name in a client's certificate, "" if there is
+// none.
 func certifiedName(state *tls.ConnectionState) string {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return ""

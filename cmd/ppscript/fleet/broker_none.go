@@ -11,9 +11,9 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// elsewhere runs the program that has the server in place of this one, with the same arguments. It must lie
-// beside this program: a name that is looked for in $PATH could be that of anybody, and this program may have
-// rights that others lack.
+// elsewhere executes ServerProgram, which has the server, in place of this program, with the same
+// arguments. The file must be in the directory of this program: it is not searched in $PATH, since
+// this program may have rights that the owner of a directory in $PATH lacks.
 func (h *Hub) elsewhere() error {
 	if h.Server.URL != "" {
 		return nil
@@ -30,7 +30,7 @@ func (h *Hub) elsewhere() error {
 				"or use a NATS server: ppscript hub --hub nats://HOST:4222", ServerProgram)
 	}
 	env := os.Environ()
-	if h.Server.token != "" { // it was taken out of the environment
+	if h.Server.token != "" { // Take has removed it from the environment
 		env = append(env, token.Variable+"="+h.Server.token)
 	}
 	err = syscall.Exec(path, append([]string{"ppscript"}, os.Args[1:]...), env)
@@ -38,8 +38,8 @@ func (h *Hub) elsewhere() error {
 		WithHint("install it again: it is of the package %s", ServerProgram)
 }
 
-// listen is of programs with a server.
+// listen is never called in a program without the server.
 func (h *Hub) listen(string, int, string) (broker, error) { panic("BUG: a server that is elsewhere") }
 
-// Idle is of use where there is a server.
+// Idle does nothing in a program without the server.
 func Idle() {}

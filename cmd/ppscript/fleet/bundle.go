@@ -16,16 +16,16 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Bundle is a script of the asker with the bytes of all files that it loads, and their signatures.
-// Machines run exactly these bytes: the signature names each file with its SHA-256, and a process that
-// runs them loads nothing else.
+// A Bundle is a script that is sent with a job: the text of the script and of all files that it
+// loads, with their signature. Machines run exactly these bytes: the signature has the SHA-256 of
+// each file, and the process that runs the script can load nothing else.
 type Bundle struct {
 	Main string `json:"main"`
-	// Files are keyed by the names in the signature: relative to the directory of Main, or
-	// LIBRARY@VERSION//FILE for files of libraries.
+	// Files has the texts by the names in the signature: relative to the directory of
+	// Main, or LIBRARY@VERSION//FILE for files of libraries.
 	Files map[string][]byte `json:"files"`
-	// As maps the names in load statements, such as LIBRARY//FILE, to names of Files. The asker's
-	// machine has chosen the version.
+	// As maps names in load statements, such as LIBRARY//FILE, to names in Files. The asker's
+	// machine has chosen the versions.
 	As        map[string]string `json:"as,omitempty"`
 	Signature []byte            `json:"signature"`
 }
@@ -33,12 +33,12 @@ type Bundle struct {
 const (
 	mostFiles  = 200
 	mostBytes  = 8 << 20
-	mostAbove  = 16 // directories above that of a script
+	mostAbove  = 16 // directories above the script's directory
 	bundleFile = "bundle.json"
 )
 
-// NewBundle packs the script in a file and the files that it loaded: sums by name, as the host of
-// scripts has them. text has the files of libraries, and as has their names in load statements.
+// NewBundle packs the script main and the files that it loaded. sums has their hashes by their
+// names in the script host, text the texts of files of libraries, and as becomes Bundle.As.
 func NewBundle(main string, sums map[string]sign.Sum, text map[string][]byte, as map[string]string) (
 	*Bundle, error) {
 	b := &Bundle{Main: filepath.Base(main), Files: map[string][]byte{}, As: map[string]string{}}
@@ -73,7 +73,7 @@ func NewBundle(main string, sums map[string]sign.Sum, text map[string][]byte, as
 	return b, b.check()
 }
 
-// Vouch adds the signature that lies beside the script's file, which agents require.
+// Vouch adds the signature in the file beside the script. Agents require it.
 func (b *Bundle) Vouch(main string) (err error) {
 	b.Signature, err = infile.Read(main+sign.Suffix, 1<<20)
 	switch {
@@ -87,8 +87,8 @@ func (b *Bundle) Vouch(main string) (err error) {
 	return nil
 }
 
-// check refuses a bundle with paths out of its directory, or with too much data: its sender can be
-// hostile.
+// check refuses a bundle with paths that leave its directory, or with too much data, since its
+// sender can be hostile.
 func (b *Bundle) check() error {
 	refuse := func(what, format string, args ...any) error {
 		return diag.Errorf(diag.Usage, "unpack", what, format, args...).
@@ -118,7 +118,7 @@ func (b *Bundle) check() error {
 	return nil
 }
 
-// unpack writes a bundle into a directory of its own, and checks that one of the signers vouches for all of
+// unpack writes a bundle into a new directory, and checks that one of the signers has signed all of
 // it. The caller removes the directory.
 func (b *Bundle) unpack(signers string) (dir string, by sign.Key, err error) {
 	if err := b.check(); err != nil {
@@ -141,7 +141,8 @@ func (b *Bundle) unpackUnsigned() (dir string, err error) {
 	return b.write(nil)
 }
 
-// write writes the files that vet permits; nil permits all, signed or not.
+// write writes the files into a new directory, if vet permits each; nil permits
+// all.
 func (b *Bundle) write(vet func(name string, src []byte) error) (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "ppscript-job-"); err != nil {
 		return "", err
@@ -184,7 +185,8 @@ func (b *Bundle) write(vet func(name string, src []byte) error) (dir string, err
 	return dir, err
 }
 
-// named rewrites an error about an unpacked file to the asker's name of the file.
+// named replaces the name of an unpacked file in an error by the asker's name of
+// the file.
 func named(err error, name string) error {
 	var d *diag.Error
 	if !errors.As(err, &d) {
@@ -194,8 +196,8 @@ func named(err error, name string) error {
 		WithHint("have it signed as it is now, by a key that the host knows: ppscript sign KEY FILE.star")
 }
 
-// place is the directory of the script below dir, so deep that the files which it loads by ../ are
-// below dir, too.
+// place returns the directory for the script below dir. It is nested so deep that files which the
+// script loads by ../ are below dir, too.
 func (b *Bundle) place(dir string) string {
 	above := 0
 	for name := range b.Files {
@@ -206,8 +208,8 @@ func (b *Bundle) place(dir string) string {
 	return filepath.Join(append([]string{dir, "files"}, slices.Repeat([]string{"d"}, above)...)...)
 }
 
-// OpenBundle reads an unpacked bundle: the script's path, and the files that load statements name by
-// library.
+// OpenBundle reads an unpacked bundle. It returns the path of the script, and a function that
+// resolves loads from libraries.
 func OpenBundle(dir string) (main string, resolve func(module, from string) (string, []byte, error),
 	err error) {
 	text, err := os.ReadFile(filepath.Join(dir, bundleFile))

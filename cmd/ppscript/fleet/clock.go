@@ -12,11 +12,12 @@ import (
 // This file compares the clocks of hosts with the asker's: when they answer that they run a job, and
 // then every clockTime, since clocks can be set while jobs run.
 
-// skewBound is the difference between a host's clock and the asker's from which on a message is
+// skewBound is the difference between a host's clock and the asker's above which a message is
 // printed.
 const skewBound = 100 * time.Millisecond
 
-// skew compares a host's clock with ours. The answer was made between the question and now.
+// skew compares a host's clock with this machine's. asked is when the question was sent;
+// the host read its clock between then and now.
 func (c *collector) skew(a *Answer, asked time.Time) {
 	now := time.Now()
 	ahead, behind := a.Now.Sub(now), asked.Sub(a.Now)
@@ -40,7 +41,8 @@ func (c *collector) skew(a *Answer, asked time.Time) {
 	}
 }
 
-// clocks asks hosts for the time, with a lease, until ctx ends; they answer into arrivals.
+// clocks asks hosts for their time, by a lease with content, until ctx ends. Their answers
+// go to arrivals.
 func (r *asking) clocks(ctx context.Context, arrivals chan<- arrival) error {
 	var mu sync.Mutex
 	var asked time.Time
@@ -73,7 +75,7 @@ func (r *asking) clocks(ctx context.Context, arrivals chan<- arrival) error {
 			mu.Lock()
 			asked = time.Now()
 			mu.Unlock()
-			_ = r.nc.Publish(leaseSubject+r.job.ID, []byte("clock")) // the next one comes
+			_ = r.nc.Publish(leaseSubject+r.job.ID, []byte("clock")) // if it is lost, the next one follows
 		}
 	})
 	return nil

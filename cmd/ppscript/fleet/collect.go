@@ -29,49 +29,49 @@ type collector struct {
 	out    render.Renderer
 	hosts  map[string]*source
 	roll
-	windows    map[int64]*window // by their end
-	shownUntil int64             // the end of the newest that was shown
+	windows    map[int64]*window // by the time of their end, ns
+	shownUntil int64             // the end of the newest window that was shown
 	seq        int
 	recorded   bool           // frames come from files: a window waits for all of them
-	until      time.Time      // when the job ends on all hosts, also on silent ones
-	from       map[string]int // the file that a host's frames are in, from 1
+	until      time.Time      // when the job must have ended on all hosts
+	from       map[string]int // with files: the number of the file with a host's frames, from 1
 	result     session.Outcome
 }
 
-// roll lists the hosts that are missing from the beginning, or whose reports do not count.
+// roll records which hosts are missing, late or not trusted.
 type roll struct {
-	silent   []string // known to the hub, but without an answer; sorted
+	silent   []string // hosts that the hub lists but that have not answered; sorted
 	refused  int
 	skewed   map[string]time.Duration
-	late     map[string]int // frames that came after their window was shown
-	heard    time.Time      // when any frame came
-	back     time.Time      // when frames came again, after none had come for long
+	late     map[string]int // number of frames that came after their window was shown
+	heard    time.Time      // when the last frame of any host came
+	back     time.Time      // when frames came again after a long time without any
 	wrong    map[string]bool
 	messages map[string]int // counts of messages about hosts, by their text
 }
 
-// A source is a host that runs the job.
+// A source is the state of a host that runs the job.
 type source struct {
-	seq     uint64 // of the newest frame
+	seq     uint64 // number of the newest frame
 	until   int64  // the end of the newest window that it reported completely
 	ended   bool
-	early   bool // it ended before it should
-	silent  bool // nothing was heard of it for long
+	early   bool // it ended with an error
+	silent  bool // no frame came from it for a long time
 	heard   time.Time
 	dropped uint64
 	last    int64 // the end of the newest frame that counts
 	final   bool
 }
 
-// A window waits for hosts.
+// A window collects the results of all hosts for one interval.
 type window struct {
 	*mergeable.Window
 	begin    int64
-	whole    map[string]bool  // hosts that reported all of it
+	whole    map[string]bool  // hosts that reported the whole interval
 	saw      map[string]int64 // by host: the time that its frames cover, ns
 	final    bool
-	wide     []string // hosts whose frames are about more than this window
-	requests int      // portions of hosts were asked to send frames of it again
+	wide     []string // hosts whose frames cover more time than this window
+	requests int      // number of portions of the hosts that were asked to send their frames again
 }
 
 func newCollector(q *Question, a *Asker) (*collector, error) {
@@ -92,8 +92,8 @@ func (c *collector) expect(host string) {
 	}
 }
 
-// moves tells the watchdog repeatedly that the run does not hang, until the returned function is
-// called: waiting for a host may take longer than the watchdog allows.
+// moves calls tell, the watchdog's function, repeatedly until the returned function is called:
+// to wait for a host may take longer than the watchdog allows.
 func moves(tell func(string), stage string) (over func()) {
 	if tell == nil {
 		return func() {}
@@ -128,18 +128,18 @@ func (c *collector) say(format string, args ...any) {
 	c.q.Config.Messages(plain.Line(fmt.Sprintf(format, args...)))
 }
 
-// mostSaid is the number of hosts that get a message of their own; for more hosts, only their number is
-// printed.
+// mostSaid bounds the hosts about which the same kind of message is printed. For the others, only
+// their number is printed.
 const mostSaid = 20
 
-// sayOf prints a message about a host; what is its kind, since the same often holds for many hosts.
+// sayOf prints a message about a host, unless mostSaid messages of the kind what have been printed.
 func (c *collector) sayOf(what, format string, args ...any) {
 	if c.more(what) {
 		c.say(format, args...)
 	}
 }
 
-// more counts a message about another host, and reports that it is still printed for each host.
+// more counts a message of the kind what, and reports that it should be printed.
 func (c *collector) more(what string) bool {
 	if c.messages == nil {
 		c.messages = map[string]int{}
@@ -148,7 +148,7 @@ func (c *collector) more(what string) bool {
 	return c.messages[what] <= mostSaid
 }
 
-// sayMore prints for how many more hosts a message holds.
+// sayMore prints, for each kind of message, how many hosts were left out.
 func (c *collector) sayMore() {
 	for _, what := range slices.Sorted(maps.Keys(c.messages)) {
 		if more := c.messages[what] - mostSaid; more > 0 {
@@ -158,7 +158,7 @@ func (c *collector) sayMore() {
 	}
 }
 
-// take takes what arrived.
+// take processes a message that arrived.
 func (c *collector) take(a arrival) error {
 	c.hear(time.Now())
 	if a.answer != nil {
@@ -170,7 +170,7 @@ func (c *collector) take(a arrival) error {
 		c.skew(a.clock, a.askedAt)
 		return nil
 	case s == nil:
-		return nil // of a host that was not asked
+		return nil // from a host that was not asked
 	case a.ended != nil:
 		if s.ended = true; a.ended.Error != "" {
 			s.early = true
@@ -188,7 +188,7 @@ func (c *collector) take(a arrival) error {
 	f.Host = a.host
 	c.gap(a.host, s, f.Seq, a.dropped)
 	if f.Seq <= s.seq {
-		return nil // it was sent again, since the answer was lost
+		return nil // sent again, because the confirmation was lost
 	}
 	s.seq = f.Seq
 	own := f.Share()
@@ -199,12 +199,13 @@ func (c *collector) take(a arrival) error {
 	return c.frame(f)
 }
 
-// strayTime is how far a frame's time may be from now, beside the time for which a host keeps its
-// results. A host whose clock is further off would have windows of its own.
+// strayTime is how far a frame's time may be from now, in addition to the time for which a host
+// keeps its results. Frames of a host whose clock is further off would never be in a window with
+// frames of other hosts.
 const strayTime = 5 * time.Minute
 
-// timely refuses a frame whose time is too far from now, or that would make more windows than there are
-// intervals: each would be a result without all other hosts.
+// timely refuses a frame whose time is too far from now, or less than an interval after the last
+// one. Each such frame would begin a window without any other host.
 func (c *collector) timely(s *mergeable.Share, now time.Time) error {
 	if s.Begin < 0 || s.Begin > s.End {
 		return errors.New("it told of a time that ends before it begins")
@@ -219,7 +220,7 @@ func (c *collector) timely(s *mergeable.Share, now time.Time) error {
 	if ahead := end.Sub(now); ahead > strayTime+interval || -ahead > strayTime+kept {
 		return fmt.Errorf("it told of %s, which is not now", end.Format(time.DateTime))
 	}
-	// All but the last one end at multiples of the interval.
+	// All frames but the last end at multiples of the interval.
 	if s.End != from.last && s.End-from.last < int64(interval/2) && (!s.Final || from.final) {
 		return errors.New("it reported an interval that is too short, or in the past")
 	}
@@ -227,7 +228,8 @@ func (c *collector) timely(s *mergeable.Share, now time.Time) error {
 	return nil
 }
 
-// gap prints that frames before the one with this number are missing.
+// gap prints a message if frames are missing before the one with the number
+// next.
 func (c *collector) gap(host string, s *source, next, dropped uint64) {
 	if next > s.seq+1 {
 		c.result.Loss.Dropped += next - s.seq - 1
@@ -239,7 +241,8 @@ func (c *collector) gap(host string, s *source, next, dropped uint64) {
 	s.dropped = dropped
 }
 
-// distrust leaves out a frame that cannot be merged, and prints this once for each host.
+// distrust prints, once for each host, that its frames are left out because they cannot
+// be merged.
 func (c *collector) distrust(host string, err error) {
 	if !c.wrong[host] && len(c.wrong) < mostHosts {
 		c.wrong[host] = true
@@ -247,7 +250,7 @@ func (c *collector) distrust(host string, err error) {
 	}
 }
 
-// frame puts a frame into its window.
+// frame merges a frame into its window.
 func (c *collector) frame(f *mergeable.Frame) error {
 	shares := f.Shares
 	if len(shares) == 0 {
@@ -287,7 +290,7 @@ func (c *collector) frame(f *mergeable.Frame) error {
 	return nil
 }
 
-// tellLate prints once for each host that it is late.
+// tellLate counts a late frame, and prints a message once for each host.
 func (c *collector) tellLate(s *mergeable.Share) {
 	if c.late[s.Host]++; c.late[s.Host] == 1 {
 		c.sayOf("hosts are late",
@@ -296,7 +299,7 @@ func (c *collector) tellLate(s *mergeable.Share) {
 	}
 }
 
-// noteShare notes that a host reported its part of a window.
+// noteShare records that a host reported its part of a window.
 func (c *collector) noteShare(w *window, s *mergeable.Share) {
 	interval := c.q.Config.Options.Interval.Nanoseconds()
 	if interval > 0 && s.End-s.Begin > interval {
@@ -314,7 +317,7 @@ func (c *collector) noteShare(w *window, s *mergeable.Share) {
 	}
 }
 
-// tickTime is how often windows are looked at.
+// tickTime is how often the asker checks for windows that can be shown.
 const tickTime = 100 * time.Millisecond
 
 // collect merges arriving frames, and shows each window when it is complete, or has waited for Late.
@@ -337,7 +340,7 @@ func (c *collector) collect(ctx context.Context, arrivals <-chan arrival, stop f
 			if err := c.show(time.Now(), false); err != nil {
 				return err
 			}
-			if again != nil && len(arrivals) == 0 { // otherwise this process is behind
+			if again != nil && len(arrivals) == 0 { // else frames may be waiting in this process
 				if a, some := c.lacks(time.Now()); some {
 					again(a)
 				}
@@ -357,7 +360,7 @@ func (c *collector) collect(ctx context.Context, arrivals <-chan arrival, stop f
 	}
 }
 
-// over reports that nothing more comes.
+// over reports that no more frames will come.
 func (c *collector) over(now time.Time) bool {
 	if !c.until.IsZero() && now.After(c.until) {
 		return true
@@ -370,16 +373,16 @@ func (c *collector) over(now time.Time) bool {
 	return true
 }
 
-// silence is how long a host may send nothing, beside its interval, until the asker stops waiting for
-// it. It is as long as an agent goes on without the hub, so a host that lost its connection can come
-// back in time.
+// silence is how long a host may send nothing, in addition to its interval, until the asker stops
+// waiting for it. An agent goes on for as long without the hub, so a host that lost its connection
+// can come back in time.
 const silence = awayTime + lostTime
 
-// lost reports that a host which should report each interval has sent nothing for too long.
+// lost reports that a host has sent nothing for too long.
 func (c *collector) lost(name string, s *source, now time.Time) bool {
 	interval := c.q.Config.Options.Interval
 	most := silence + interval
-	if c.asker != nil && c.asker.Keep > lostTime { // perhaps the asker has no connection
+	if c.asker != nil && c.asker.Keep > lostTime { // it may be the asker that has no connection
 		most += c.asker.Keep - lostTime
 	}
 	since := s.heard
@@ -427,8 +430,8 @@ func (c *collector) expired(now time.Time, end int64) bool {
 	return end != 0 && !c.recorded && now.After(since.Add(c.lateTime()))
 }
 
-// hear notes that a message came. If no host had sent anything for long, the asker itself had no
-// connection, and hosts that now send kept results do not count as late.
+// hear records that a message came. If no host had sent anything for a long time, the asker
+// itself had no connection, and hosts that now send kept results do not count as late.
 func (c *collector) hear(now time.Time) {
 	interval := c.q.Config.Options.Interval
 	if interval > 0 && now.Sub(c.heard) > interval+c.lateTime()/2 {
@@ -478,7 +481,8 @@ func (c *collector) showOne(w *window, end int64, final bool) error {
 	return c.out.Flush()
 }
 
-// tellHosts says which hosts' results a window has, and which hosts are missing.
+// tellHosts prints how many hosts' results a window has, and which hosts are
+// missing.
 func (c *collector) tellHosts(w *window, final bool) error {
 	c.sayMore()
 	missing := slices.Clone(c.silent)
@@ -534,10 +538,12 @@ func (c *collector) tellHosts(w *window, final bool) error {
 	return c.out.Show(result.TextOf(line + "\n"))
 }
 
-// mostNamed is how many hosts a record names, since hostile clients can invent names.
+// mostNamed bounds the hosts that a JSON record names, since hostile clients can
+// invent names.
 const mostNamed = 200
 
-// hostList returns fields of a record that name some hosts, and the number of the others.
+// hostList returns fields of a record: one with the names of at most mostNamed hosts, and
+// one with the number of the others.
 func hostList(name string, list []string) []render.NoteField {
 	more := len(list) - mostNamed
 	values := make([]event.Value, min(len(list), mostNamed))
@@ -551,7 +557,8 @@ func hostList(name string, list []string) []render.NoteField {
 	return fields
 }
 
-// early returns the hosts that reported only a part of a whole run, since they ended early.
+// early returns the hosts that ended early, so that a result of the whole run has only a
+// part of their events.
 func (c *collector) early(w *window) (list []string) {
 	for name, s := range c.hosts {
 		if s.early && w.whole[name] && c.q.Config.Options.Interval == 0 {
@@ -562,7 +569,7 @@ func (c *collector) early(w *window) (list []string) {
 	return list
 }
 
-// outcome returns how the run went.
+// outcome returns the outcome of the run.
 func (c *collector) outcome() session.Outcome { return c.result }
 
 func notEnd(err error) error {

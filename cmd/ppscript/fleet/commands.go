@@ -21,26 +21,27 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A Program is what the command line has for this package.
+// A Program has the parts of the command line that this package uses.
 type Program struct {
 	Version string
-	Token   string // of the environment
+	Token   string // secret from the environment
 	Stdout  io.Writer
 	Say     func(line string)
-	// Shipped reports the name of a script that comes with the program, Common the name of an option of
-	// every script, and Script a word that names any script.
+	// Shipped reports that a name is a script that comes with the program, Common that it is an
+	// option of every script, and Script that a word names any script.
 	Shipped, Common, Script func(name string) bool
-	// Ask runs a script of a command line with the answers of a.
+	// Ask runs a script on the machines of a, instead of here. words are the
+	// command line.
 	Ask func(a *Asker, words []string) error
-	// Exec runs a script that travelled here, from the directory of its bundle.
+	// Exec runs a script from the directory of an unpacked bundle.
 	Exec func(dir string, words []string) error
-	// Confine gives up the rights that a process that only talks to others does not need.
+	// Confine enters the sandbox for a process that needs only network connections.
 	Confine func()
-	// Tell tells the machine's journal of a job.
+	// Tell writes an entry about a job into the machine's journal.
 	Tell func(j *Job, began time.Time, frames uint64, err error)
 }
 
-// Commands are the subcommands hub, merger, agent and fleet.
+// Commands returns the subcommands hub, merger, agent and fleet.
 func (p *Program) Commands() []*cobra.Command {
 	return []*cobra.Command{p.hub(), p.merger(), p.agent(), p.fleet()}
 }
@@ -91,7 +92,7 @@ Anyone with the secret can ask, and can act as any host. Give each agent a secre
 			return p.hostToken(s, host)
 		}
 		h.Server = *s
-		if s.URL == "" { // certificates are then those of our server
+		if s.URL == "" { // the certificates are for the hub's own server
 			h.Cert, h.Key, h.CA = s.Cert, s.Key, s.CA
 		}
 		if err := h.elsewhere(); err != nil {
@@ -142,14 +143,15 @@ histograms and stacks of all of them, as exact as if one machine had seen all ev
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	for _, talk := range []*cobra.Command{p.hosts(), p.jobs(), p.stop(), p.logs()} {
-		talk.PreRun = func(*cobra.Command, []string) { p.Confine() } // before it hears of others
+		talk.PreRun = func(*cobra.Command, []string) { p.Confine() } // before it receives data of others
 		c.AddCommand(talk)
 	}
-	c.AddCommand(p.run(), p.exec(), p.remote()) // these enter as runs do
+	c.AddCommand(p.run(), p.exec(), p.remote()) // these enter the sandbox as a run does
 	return c
 }
 
-// exec is what agents start for scripts that travelled.
+// exec returns the hidden subcommand by which agents run scripts that were sent
+// with a job.
 func (p *Program) exec() *cobra.Command {
 	return &cobra.Command{Use: "exec DIR [options]", Short: "Run a script that travelled here",
 		Hidden:             true,
@@ -210,7 +212,7 @@ func showHosts(to io.Writer, list []HostAge, asJSON bool) error {
 	return columns(to, rows)
 }
 
-// columns writes rows of cells below each other. The cells come from anywhere.
+// columns writes a table. Its cells may be text from elsewhere.
 func columns(to io.Writer, rows [][]string) error {
 	width := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -308,7 +310,8 @@ With --files it shows what "ppscript SCRIPT --partials -o FILE" wrote on some ma
 	return c
 }
 
-// split takes the options of fleet run out of the words in front of the script; the others are the script's.
+// split splits the words of fleet run: own are its own options before the script's name, rest are
+// the script and the options of the script.
 func (p *Program) split(fs *pflag.FlagSet, args []string) (own, rest []string) {
 	for i := 0; i < len(args); i++ {
 		name, _, valued := strings.Cut(args[i], "=")
@@ -326,7 +329,7 @@ func (p *Program) split(fs *pflag.FlagSet, args []string) (own, rest []string) {
 			own = append(own, "--help")
 		case f == nil:
 			rest = append(rest, args[i])
-		case f.NoOptDefVal != "": // it takes no value
+		case f.NoOptDefVal != "": // the option has no value
 			own = append(own, args[i])
 		default:
 			if own = append(own, args[i]); !valued && i+1 < len(args) {
@@ -338,7 +341,7 @@ func (p *Program) split(fs *pflag.FlagSet, args []string) (own, rest []string) {
 	return own, rest
 }
 
-// ask asks all agents for their jobs.
+// ask asks all agents for their jobs, or for one job and its messages.
 func (p *Program) ask(ctx context.Context, s *Server, job string) (list []Running, nc *nats.Conn,
 	err error) {
 	nc, err = s.connect("fleet jobs", "", false)
@@ -355,7 +358,7 @@ func (p *Program) ask(ctx context.Context, s *Server, job string) (list []Runnin
 		nc.Close()
 		return nil, nil, err
 	}
-	// Agents without jobs are silent, so that nobody knows how many answers come.
+	// Agents without jobs do not answer, so the number of answers is not known.
 	wait := time.Second
 	for {
 		once, cancel := context.WithTimeout(ctx, wait)

@@ -14,25 +14,26 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// HubVariable has the address of the hub where no option does.
+// HubVariable is the environment variable with the hub's address, used without
+// the option --hub.
 const HubVariable = "PPSCRIPT_HUB"
 
-// defaultHub is where a hub listens that nobody told anything else.
+// defaultHub is the default address of a hub.
 const defaultHub = "nats://127.0.0.1:4222"
 
-// A Server says how a NATS server is reached.
+// A Server has the address of a NATS server and the credentials for it.
 type Server struct {
 	URL       string
-	TokenFile string // the secret that all know, if the server wants one
-	Creds     string // a file of NATS credentials (JWT and key), for accounts
-	NKey      string // a file with the seed of an nkey
-	CA        string // of the server's certificate; else the machine's
-	Cert, Key string // our own, if the server wants one
+	TokenFile string // file with the secret of the fleet or of this host
+	Creds     string // file with NATS credentials (JWT and key), for accounts
+	NKey      string // file with the seed of an nkey
+	CA        string // file with the authorities for the server's certificate; "": the machine's
+	Cert, Key string // files with this side's certificate and key; "": none
 
-	token string // of the environment
+	token string // the secret from the environment
 }
 
-// secret is what the server wants from all, or of this host; "" if nothing.
+// secret returns the secret of the fleet or of this host; "" if none is given.
 func (s *Server) secret() (string, error) {
 	if s.TokenFile == "" {
 		return s.token, nil
@@ -40,7 +41,8 @@ func (s *Server) secret() (string, error) {
 	return token.Read(s.TokenFile)
 }
 
-// name is whose secret or certificate we have; "" if it is nobody's.
+// name returns the name of the host that the secret or certificate belongs to;
+// "" if it belongs to no host.
 func (s *Server) name() (string, error) {
 	secret, err := s.secret()
 	if name := tokenName(secret); name != "" || err != nil || s.Cert == "" {
@@ -48,7 +50,7 @@ func (s *Server) name() (string, error) {
 	}
 	text, err := os.ReadFile(s.Cert)
 	if err != nil {
-		return "", nil // connect says what is wrong with it
+		return "", nil // connect reports the error
 	}
 	list, err := identity.Certificates(text)
 	if err != nil || len(list) == 0 {
@@ -57,8 +59,8 @@ func (s *Server) name() (string, error) {
 	return list[0].Subject.CommonName, nil
 }
 
-// connect reaches the server, as a program, and as the agent of a host unless that is "". retry has it try
-// again and again from the beginning.
+// connect connects to the server. program is the client's name for the server; host is the name of
+// an agent's host, else "". With retry, it keeps trying if the first attempt fails.
 func (s *Server) connect(program, host string, retry bool, more ...nats.Option) (*nats.Conn, error) {
 	if s.URL == "" {
 		s.URL = os.Getenv(HubVariable)
@@ -70,7 +72,8 @@ func (s *Server) connect(program, host string, retry bool, more ...nats.Option) 
 		nats.Name("ppscript " + program), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second),
 		nats.ReconnectJitter(500*time.Millisecond, 2*time.Second), nats.Timeout(3 * time.Second),
 		nats.RetryOnFailedConnect(retry),
-		// What is sent while the server is away is kept by us, in order and counted.
+		// No buffer in the library: a job keeps its unsent frames itself, in
+		// order and counted.
 		nats.ReconnectBufSize(-1), nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
 	}
 	secret, err := s.secret()
@@ -80,7 +83,7 @@ func (s *Server) connect(program, host string, retry bool, more ...nats.Option) 
 	if host != "" {
 		options = append(options, nats.CustomInboxPrefix(inboxOf(host)))
 		if s.Creds == "" && s.NKey == "" {
-			options = append(options, nats.UserInfo(wordOf(host), "")) // it may speak for this one only
+			options = append(options, nats.UserInfo(wordOf(host), "")) // binds it to this host
 		}
 	}
 	if secret != "" {
@@ -127,8 +130,9 @@ func (s *Server) connect(program, host string, retry bool, more ...nats.Option) 
 		e.WithHint("look at the address and the files of keys; ppscript hub --help tells of them")
 }
 
-// goneForGood is the error when the server is lost for good, without a new try: it refused us, or closed the
-// connection since we broke its rules. The process that started us starts us anew.
+// goneForGood is the error when the server is lost and the library does not reconnect: the server
+// refused this client, or closed the connection after a violation of the protocol. The service
+// manager must restart the process.
 func goneForGood(nc *nats.Conn) error {
 	err := nc.LastError()
 	if err == nil {
@@ -138,7 +142,7 @@ func goneForGood(nc *nats.Conn) error {
 		WithHint("start it again, as systemd does; see what keeps it out: --token-file, --creds, certificates")
 }
 
-// loopback reports that only this machine can reach an address.
+// loopback reports that only this machine can reach a host address.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -18,25 +18,27 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A Hub is a NATS server, and what knows which hosts there are.
+// A Hub is the meeting point of a fleet: it runs a NATS server and keeps the
+// list of hosts.
 type Hub struct {
 	Listen    string // HOST:PORT
-	Server    Server // of others, in place of an own one, if it has a URL
-	Cert, Key string // of TLS
-	CA        string // whose certificates clients must have; "" wants none
-	NoMerger  bool   // others put frames together
+	Server    Server // another NATS server to use instead of an own one, if it has a URL
+	Cert, Key string // files for TLS of the own server
+	CA        string // file with the authority of clients' certificates; "": clients need none
+	NoMerger  bool   // do not merge frames here
 	Say       func(line string)
-	// Ready is told the address when the hub can be reached; nil is not told.
+	// Ready is called with the address when the hub can be reached. It may be
+	// nil.
 	Ready func(url string)
 
-	own string // the secret of its own connections
+	own string // the secret of the hub's connections to its own server
 }
 
-// ServerProgram is the program that has the server of hubs, for programs without one. Under this name it
-// takes the arguments of the command hub.
+// ServerProgram is the name of a second executable that contains the NATS server. A program built
+// without the server executes it for the command hub.
 const ServerProgram = "ppscript-hub"
 
-// A broker is the server of a hub.
+// A broker is the NATS server of a hub.
 type broker interface {
 	nats.InProcessConnProvider
 	ClientURL() string
@@ -44,10 +46,11 @@ type broker interface {
 	WaitForShutdown()
 }
 
-// goneAfter is how long a host that is not heard of stays among the known ones.
+// goneAfter is how long a host stays in the list after its last message.
 const goneAfter = 24 * time.Hour
 
-// mostHosts bounds how many there may be, and mostTold what they may have told in bytes.
+// mostHosts bounds the hosts in the list, and mostTold the bytes of their messages that
+// are kept.
 const (
 	mostHosts = 200_000
 	mostTold  = 256 << 20
@@ -95,7 +98,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	}
 }
 
-// merge starts a merger, and returns what ends it.
+// merge starts a merger, and returns a function that ends it.
 func (h *Hub) merge(ctx context.Context, own broker) (end func(), err error) {
 	nc, err := h.dial(own)
 	if err != nil {
@@ -112,7 +115,7 @@ func (h *Hub) merge(ctx context.Context, own broker) (end func(), err error) {
 	return func() { stop(); all.Wait(); nc.Close() }, nil
 }
 
-// start starts the server; nil if it is that of others.
+// start starts the hub's own server; nil if another server is used.
 func (h *Hub) start() (broker, error) {
 	if h.Server.URL != "" {
 		return nil, nil
@@ -144,15 +147,16 @@ func (h *Hub) dial(own broker) (*nats.Conn, error) {
 	if own == nil {
 		return h.Server.connect("hub", "", false)
 	}
-	// It is a pipe within the process: the server wants no TLS there.
+	// A pipe within the process, without TLS.
 	return nats.Connect("", nats.InProcessServer(own), nats.Name("ppscript hub"), nats.Token(h.own))
 }
 
-// A roster knows which hosts there are, by what they tell once a minute.
+// A roster is the list of hosts, from the messages that agents send once a
+// minute.
 type roster struct {
 	mu    sync.Mutex
 	hosts map[string]*knownHost
-	bytes int // that they told
+	bytes int // of the messages that are kept
 	full  bool
 	say   func(line string)
 }
@@ -163,14 +167,14 @@ type knownHost struct {
 	bytes     int
 }
 
-// gone reports that a host is no longer known. One that told of itself only for a moment, which anybody can
-// have made up, goes soon: an agent tells once a minute.
+// gone reports that a host should leave the list. A host that sent messages only within a short
+// time leaves soon, since anybody can invent such a host; an agent sends a message every minute.
 func (k *knownHost) gone(now time.Time) bool {
 	ago := now.Sub(k.at)
 	return ago > goneAfter || k.at.Sub(k.first) < beatTime/2 && ago > 3*beatTime
 }
 
-// serve listens to hosts, and tells the asker of them.
+// serve receives the messages of hosts, and answers requests for the list.
 func (r *roster) serve(nc *nats.Conn) error {
 	_, err := nc.Subscribe(beatSubject+"*", func(m *nats.Msg) {
 		var h Host
@@ -187,7 +191,7 @@ func (r *roster) serve(nc *nats.Conn) error {
 		for part := range slices.Chunk(list, atOnce) {
 			_ = m.Respond(must(part))
 		}
-		_ = m.Respond([]byte("[]")) // that was all
+		_ = m.Respond([]byte("[]")) // an empty part marks the end of the list
 	})
 	if err == nil {
 		err = nc.Flush()
@@ -195,7 +199,7 @@ func (r *roster) serve(nc *nats.Conn) error {
 	return err
 }
 
-// heard notes what a host told in so many bytes.
+// heard adds or updates a host. bytes is the size of its message.
 func (r *roster) heard(h Host, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -218,7 +222,7 @@ func (r *roster) heard(h Host, bytes int) {
 	}
 }
 
-// forget takes a host from the list. The lock is held.
+// forget removes a host from the list. The lock is held.
 func (r *roster) forget(name string) {
 	if k := r.hosts[name]; k != nil {
 		delete(r.hosts, name)
@@ -227,7 +231,7 @@ func (r *roster) forget(name string) {
 	}
 }
 
-// list is all hosts by name.
+// list returns all hosts, sorted by name.
 func (r *roster) list() []HostAge {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,7 +247,7 @@ func (r *roster) list() []HostAge {
 	return list
 }
 
-// hosts asks the hub for the hosts that have labels. known is false if nobody answers.
+// hosts asks the hub for the hosts that have labels. known is false if no hub answers.
 func hosts(ctx context.Context, nc *nats.Conn, labels map[string]string) (list []HostAge, known bool,
 	err error) {
 	in := nc.NewRespInbox()
@@ -260,7 +264,7 @@ func hosts(ctx context.Context, nc *nats.Conn, labels map[string]string) (list [
 	for {
 		m, err := sub.NextMsgWithContext(ctx)
 		if err != nil || m.Header.Get("Status") == "503" {
-			return list, known, nil // nobody is there, or the rest is lost
+			return list, known, nil // no hub answers, or the rest of the list was lost
 		}
 		var part seenHosts
 		if err := read(m.Data, &part); err != nil {
@@ -284,7 +288,7 @@ func hosts(ctx context.Context, nc *nats.Conn, labels map[string]string) (list [
 	}
 }
 
-// hostname is the machine's name.
+// hostname returns the machine's name.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {

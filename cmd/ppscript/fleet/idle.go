@@ -6,13 +6,13 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// procStatFile is what the server's package pse reads at each second, from when the program begins, in
-// whatever command: to tell its share of a CPU to monitors of the server. Every run would wake
-// once a second for that, and most of them are no servers.
+// procStatFile is the name of a file that the NATS server's package pse reads every second from the
+// start of the program, in every command, to measure the server's share of a CPU. Every run would
+// wake once a second for it, although most runs are no servers.
 //
 //go:linkname procStatFile github.com/nats-io/nats-server/v2/server/pse.procStatFile
 var procStatFile string
 
-// Idle ends that: the name is none that a file can have, and the next reading, which fails before it asks
-// the kernel, is the last one. It is for the beginning of the program.
+// Idle ends these reads. It sets an invalid name, so that the next read fails without a system
+// call, and a failed read is the last. It must be called at the beginning of the program.
 func Idle() { procStatFile = "\x00" }

@@ -2,6 +2,6 @@
 
 package fleet
 
-// Idle does nothing in a binary with the race detector, which cannot know that the server's timer of a second
-// goes off after the begin of the program.
+// Idle does nothing in a binary with the race detector, which would report the write as a race with
+// the server's timer.
 func Idle() {}

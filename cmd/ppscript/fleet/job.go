@@ -26,8 +26,8 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A job is one that runs on a machine: a process that makes frames, and a queue of those that the asker has
-// not taken yet.
+// A job is a running Job: a process that writes frames (partial results), and the queue of frames
+// that the asker has not confirmed yet.
 type job struct {
 	Job
 	agent *Agent
@@ -37,30 +37,30 @@ type job struct {
 
 	mu      sync.Mutex
 	leased  time.Time
-	pid     int // of the process, while it runs
+	pid     int // of the process while it runs, else 0
 	frames  uint64
 	waiting [][]byte
 	bytes   int64
 	dropped uint64
-	done    bool // no frame follows
+	done    bool // the process has ended; no frame follows
 	log     []string
 	wake    chan struct{}
 }
 
-// jobScript is a script that travelled with a job.
+// jobScript is the script that was sent with a job.
 type jobScript struct {
-	dir string // of the bundle; "" if there is none
+	dir string // directory of the unpacked bundle; "" if there is none
 	by  sign.Key
 }
 
 const (
-	mostLog  = 50               // lines of a job that are remembered
-	grace    = 10 * time.Second // for a process to show its last results
-	ackTime  = 5 * time.Second  // after so long a frame is sent again
-	lastTime = 30 * time.Second // for what waits when a job has ended
+	mostLog  = 50               // lines of a job's messages that are kept
+	grace    = 10 * time.Second // for a process to write its last results
+	ackTime  = 5 * time.Second  // a frame without an answer is sent again after this time
+	lastTime = 30 * time.Second // for the delivery of the remaining frames after the end of a job
 )
 
-// running is the job as it is told. The agent's lock is held.
+// running describes the job for a Query. The agent's lock is held.
 func (j *job) running() Running {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -77,7 +77,7 @@ func (j *job) note(line string) {
 	}
 }
 
-// run runs the job to its end, and has all frames delivered that can be.
+// run runs the job to its end and delivers its frames.
 func (j *job) run(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -126,7 +126,7 @@ func (j *job) run(ctx context.Context) error {
 	j.mu.Unlock()
 	j.awake()
 	if errors.Is(err, errLease) {
-		enough() // nobody is there to take them
+		enough() // the asker is gone, so stop delivering
 	}
 	select {
 	case <-delivered:
@@ -150,8 +150,8 @@ var (
 	errAgent   = errors.New("its agent ended")
 )
 
-// watch ends a job whose lease is over. While the server is away nobody can renew it, so it then goes on
-// for a while, and keeps what it finds out.
+// watch ends a job whose lease has expired or that uses too much CPU time. While the server cannot
+// be reached, the lease cannot be renewed; the job then goes on for awayTime and keeps its results.
 func (j *job) watch(ctx context.Context, end context.CancelCauseFunc, over <-chan struct{}) {
 	lost := max(cmp.Or(j.agent.Limits.Lease, lostTime), j.Keep)
 	tick := time.NewTicker(min(lost/4, time.Second))
@@ -182,7 +182,7 @@ func (j *job) watch(ctx context.Context, end context.CancelCauseFunc, over <-cha
 			if since = 0; now.Sub(away) > max(awayTime, j.Keep) {
 				since = lost + 1
 			}
-		case !away.IsZero(): // it is back: the asker has the time again that a lease has
+		case !away.IsZero(): // the server is back: the asker gets the full time of a lease again
 			away, j.leased, since = time.Time{}, now, 0
 		}
 		j.mu.Unlock()
@@ -193,7 +193,7 @@ func (j *job) watch(ctx context.Context, end context.CancelCauseFunc, over <-cha
 	}
 }
 
-// process runs the script in a process of its own, and puts its frames in the queue.
+// process runs the script as a separate process, and puts its frames into the queue.
 func (j *job) process(ctx context.Context) error {
 	var args []string
 	how := "results"
@@ -214,7 +214,8 @@ func (j *job) process(ctx context.Context) error {
 	if m := j.agent.Limits.Memory; m != "" {
 		args = append(args, "--memory="+m)
 	}
-	// Nothing is written, sent, started or read, even if it is signed.
+	// Even a signed script writes, sends and starts nothing, and reads no
+	// files.
 	args = append(args, "--"+permit.LookOnly, "--"+permit.ForOthers)
 	cmd := exec.CommandContext(ctx, j.agent.Program, j.arguments(args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C.UTF-8",
@@ -222,7 +223,7 @@ func (j *job) process(ctx context.Context) error {
 	cmd.Dir = "/"
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = grace
-	// If the agent is killed, nothing goes on without it.
+	// If the agent is killed, the process ends, too.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	said := &logWriter{j: j}
 	cmd.Stderr = said
@@ -263,7 +264,8 @@ func (j *job) process(ctx context.Context) error {
 	return err
 }
 
-// put puts a frame at the end of the queue. The oldest go if it is full.
+// put appends a frame to the queue. If the queue is full, the oldest frames are
+// dropped.
 func (j *job) put(b []byte) {
 	j.mu.Lock()
 	j.frames++
@@ -286,7 +288,8 @@ func (j *job) awake() {
 	}
 }
 
-// next waits for the oldest frame that nobody has taken; nil says that none follows, or that ctx has ended.
+// next waits for the oldest frame in the queue. A nil frame means that none follows, or that ctx
+// has ended.
 func (j *job) next(ctx context.Context) (frame []byte, dropped uint64) {
 	for ctx.Err() == nil {
 		j.mu.Lock()
@@ -306,7 +309,8 @@ func (j *job) next(ctx context.Context) (frame []byte, dropped uint64) {
 	return nil, 0
 }
 
-// acknowledge forgets a frame that was taken. It may have been dropped while it was under way.
+// acknowledge removes a frame that the asker has confirmed. The queue may have dropped it
+// meanwhile.
 func (j *job) acknowledge(frame []byte) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -317,14 +321,15 @@ func (j *job) acknowledge(frame []byte) {
 	}
 }
 
-// deliver sends the frames, the oldest first, each until the asker says that he has it.
+// deliver sends the frames, the oldest first, and repeats each until the asker has
+// confirmed it.
 func (j *job) deliver(ctx context.Context, to *sender) {
 	for {
 		next, dropped := j.next(ctx)
 		if next == nil {
 			return
 		}
-		m := nats.NewMsg("") // the sender knows where it goes
+		m := nats.NewMsg("") // the sender sets the subject
 		m.Data = next
 		m.Header.Set(droppedHeader, strconv.FormatUint(dropped, 10))
 		if err := to.send(ctx, m); err != nil {
@@ -338,7 +343,7 @@ func (j *job) deliver(ctx context.Context, to *sender) {
 	}
 }
 
-// tellEnd tells the asker that nothing more comes.
+// tellEnd reports the end of the job to the asker.
 func (j *job) tellEnd(err error) {
 	j.mu.Lock()
 	e := JobEnd{Host: j.agent.Name, Frames: j.frames, Dropped: j.dropped + uint64(len(j.waiting))}
@@ -358,7 +363,8 @@ func (j *job) tellEnd(err error) {
 	}
 }
 
-// logWriter keeps what the process says.
+// A logWriter receives the messages of the process and keeps them in the job's
+// log.
 type logWriter struct {
 	j    *job
 	mu   sync.Mutex
@@ -392,7 +398,7 @@ func (w *logWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// last is the last message, or else what is given.
+// last returns the last message, or the argument if there is none.
 func (w *logWriter) last(or string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,57 +18,61 @@ import (
 	"ppscript/runtime/result/mergeable"
 )
 
-// A Merger puts frames of many hosts together, so that the asker gets few: tree.go.
+// A Merger merges frames of many hosts into one, so that the asker receives fewer
+// messages. tree.go explains the way of frames.
 type Merger struct {
 	Server  Server
-	Name    string // "" is the machine's, and a number
-	Waiting int64  // bytes of frames that may wait until they are taken
+	Name    string // "": the hostname and a random number
+	Waiting int64  // bytes of frames that may wait until the asker has counted them
 	Say     func(line string)
-	Ready   func(url string) // is told the server when it can be reached; nil is not told
+	Ready   func(url string) // called with the server's URL when the merger is ready; may be nil
 
 	nc *nats.Conn
 	shares
 	gathering
 }
 
-// shares lists the mergers, and the slots of this one.
+// shares has the known mergers, and the slots of this one.
 type shares struct {
-	mates map[string]time.Time // when others were heard of
+	mates map[string]time.Time // when each other merger last reported
 	own   map[int][]*nats.Subscription
 }
 
-// gathering is what has come and is not yet taken.
+// gathering has the frames that have arrived and that the asker has not counted
+// yet.
 type gathering struct {
 	mu      sync.Mutex
-	over    bool // nothing is begun any more
+	over    bool // the merger ends; no new batches
 	batches map[batchKey]*batch
 	items   map[[sha256.Size]byte]*item
 	bytes   int64
-	refused int // since that was said
+	refused int // frames refused since the last message about it
 	all     sync.WaitGroup
 	ends    <-chan struct{}
 }
 
 const (
 	mergeQueue = "mergers"
-	// mateTime is how often mergers tell that they are there; after lostMate without that, others take over.
+	// mateTime is how often a merger reports to the others. After lostMate without a report, the
+	// others take over its slots.
 	mateTime = time.Second
 	lostMate = 3500 * time.Millisecond
 	mostMate = 1000
-	// quietTime without another frame, or gatherTime, and what there is of a window goes up.
+	// A batch is sent after quietTime without another frame, or after gatherTime.
 	quietTime  = 80 * time.Millisecond
 	gatherTime = 300 * time.Millisecond
-	// giveUp is after how long nobody takes frames any more; their agents still have them.
+	// giveUp is how long a merger tries to send a frame to the next level. After it,
+	// agents send their frames again.
 	giveUp = 15 * time.Second
-	// DefaultWaiting is how much waits at a merger.
+	// defaultWaiting is the default of Merger.Waiting.
 	defaultWaiting = 256 << 20
 )
 
-// A mate is what mergers tell of themselves.
+// A mate is the message by which a merger reports to the other mergers.
 type mate struct {
 	Name string `json:"name"`
 	Gone bool   `json:"gone,omitempty"`
-	New  bool   `json:"new,omitempty"` // it wants to hear of the others
+	New  bool   `json:"new,omitempty"` // it asks the others to report at once
 }
 
 // Run serves until ctx ends.
@@ -84,7 +88,7 @@ func (g *Merger) Run(ctx context.Context) error {
 	return g.serve(ctx, nc)
 }
 
-// serve merges what comes by a connection until ctx ends.
+// serve merges the frames that arrive by a connection until ctx ends.
 func (g *Merger) serve(ctx context.Context, nc *nats.Conn) error {
 	if g.Name == "" {
 		id := make([]byte, 4)
@@ -94,7 +98,8 @@ func (g *Merger) serve(ctx context.Context, nc *nats.Conn) error {
 	g.nc, g.Waiting, g.ends = nc, cmp.Or(g.Waiting, defaultWaiting), ctx.Done()
 	g.mates, g.own = map[string]time.Time{}, map[int][]*nats.Subscription{}
 	g.batches, g.items = map[batchKey]*batch{}, map[[sha256.Size]byte]*item{}
-	// What is under way is brought to its end, which others wait for.
+	// Frames in progress are completed after ctx ends, since their senders wait
+	// for an answer.
 	working, enough := context.WithCancel(context.WithoutCancel(ctx))
 	defer enough()
 	heard := make(chan mate, 64)
@@ -160,9 +165,10 @@ func (g *Merger) serve(ctx context.Context, nc *nats.Conn) error {
 	return lost
 }
 
-func (g *Merger) tell(m mate) { _ = g.nc.Publish(matesSubject, must(m)) } // the next one is in a second
+func (g *Merger) tell(m mate) { _ = g.nc.Publish(matesSubject, must(m)) } // repeated each second
 
-// tellFull says that frames found no room here.
+// tellFull prints how many frames were refused because the merger's memory was
+// full.
 func (g *Merger) tellFull() {
 	g.mu.Lock()
 	n := g.refused
@@ -174,7 +180,7 @@ func (g *Merger) tellFull() {
 	}
 }
 
-// meet notes what another merger tells of itself.
+// meet processes the report of another merger.
 func (g *Merger) meet(ctx context.Context, x mate) error {
 	_, known := g.mates[x.Name]
 	switch {
@@ -192,9 +198,10 @@ func (g *Merger) meet(ctx context.Context, x mate) error {
 	return g.divide(ctx)
 }
 
-// divide takes the slots that are this merger's, and gives up the others: of each slot, that merger whose
-// name goes first with it. While mergers do not agree on their list, some slot has two of them, and each
-// message comes to one; or none, and then agents send to the asker.
+// divide subscribes to the slots of this merger and gives up the others. A slot belongs to the
+// merger whose hash of name and slot is the smallest. While mergers have different lists of each
+// other, a slot can have two mergers, and each message goes to one of them; or none, and agents
+// send to the asker.
 func (g *Merger) divide(ctx context.Context) error {
 	now := time.Now()
 	for name, at := range g.mates {
@@ -221,7 +228,7 @@ func (g *Merger) divide(ctx context.Context) error {
 		case !first && own != nil:
 			delete(g.own, slot)
 			for _, sub := range own {
-				if err := sub.Drain(); err != nil { // what is on its way still comes
+				if err := sub.Drain(); err != nil { // Drain still delivers messages that have been sent
 					return err
 				}
 			}
@@ -230,7 +237,7 @@ func (g *Merger) divide(ctx context.Context) error {
 	return nil
 }
 
-// hear takes a frame. It is answered when the asker has it.
+// hear receives a frame. Its sender is answered when the asker has counted it.
 func (g *Merger) hear(ctx context.Context, m *nats.Msg) {
 	it := &item{raw: m.Data, reply: m.Reply}
 	words := strings.Split(m.Subject, ".")
@@ -258,12 +265,13 @@ func (g *Merger) hear(ctx context.Context, m *nats.Msg) {
 		err = g.gather(ctx, batchKey{job: r.job, route: m.Header.Get(treeHeader), script: f.Script,
 			end: windowEnd(&r, f)}, &r, it, f)
 	}
-	if err != nil { // the asker says what is wrong with it
+	if err != nil { // the sender sends it to the asker, who reports the error
 		g.settle(it, FrameAnswer{Busy: true})
 	}
 }
 
-// windowEnd is by what frames of one window are known.
+// windowEnd returns the value that identifies the window of a frame: its end,
+// or 0 if the whole run is one window.
 func windowEnd(r *route, f *mergeable.Frame) int64 {
 	if r.whole {
 		return 0
@@ -271,7 +279,8 @@ func windowEnd(r *route, f *mergeable.Frame) int64 {
 	return f.End
 }
 
-// hold notes a frame that came, unless it is here already: then its sender is answered again.
+// hold stores a frame that arrived; false if it is refused or is here already. In the latter
+// case the answer will go to the new reply subject.
 func (g *Merger) hold(it *item) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -289,10 +298,10 @@ func (g *Merger) hold(it *item) bool {
 	return true
 }
 
-// cost is what a frame takes of memory while it is here, about.
+// cost returns the approximate memory of a waiting frame, in bytes.
 func (it *item) cost() int64 { return int64(len(it.raw)) + 4<<10 }
 
-// settle answers the sender of a frame, and forgets the frame.
+// settle answers the sender of a frame and drops the frame.
 func (g *Merger) settle(it *item, t FrameAnswer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -301,7 +310,7 @@ func (g *Merger) settle(it *item, t FrameAnswer) {
 	g.answer(it.reply, t)
 }
 
-// forget drops a frame that nobody took. Its sender sends it again.
+// forget drops a frame without an answer. Its sender will send it again.
 func (g *Merger) forget(it *item) {
 	g.mu.Lock()
 	it.reply = ""
@@ -311,11 +320,12 @@ func (g *Merger) forget(it *item) {
 
 func (g *Merger) answer(to string, t FrameAnswer) {
 	if to != "" {
-		_ = g.nc.Publish(to, must(t)) // a sender without an answer sends again
+		_ = g.nc.Publish(to, must(t)) // on an error, the sender sends the frame again
 	}
 }
 
-// ask sends a frame to the level above, and returns the answer; false if nobody gave any.
+// ask sends a frame to the next level, and returns the answer; ok is false if there was
+// none.
 func (g *Merger) ask(ctx context.Context, r *route, data []byte) (t FrameAnswer, ok bool) {
 	next, up := r.next()
 	for end := time.Now().Add(giveUp); time.Now().Before(end) && ctx.Err() == nil; {
@@ -336,7 +346,7 @@ func (g *Merger) ask(ctx context.Context, r *route, data []byte) (t FrameAnswer,
 		switch {
 		case err == nil && !t.Busy:
 			return t, true
-		case up: // the asker takes it himself
+		case up: // no merger above: send to the asker
 			up = false
 		case t.Busy:
 			return t, false
@@ -350,7 +360,7 @@ func (g *Merger) ask(ctx context.Context, r *route, data []byte) (t FrameAnswer,
 	return t, false
 }
 
-// sortShares orders shares by host.
+// sortShares sorts shares by host and number.
 func sortShares(list []mergeable.Share) {
 	slices.SortFunc(list, func(a, b mergeable.Share) int {
 		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq))

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// This file has the server see to it who speaks for which host. All that a host tells of itself (that it is
-// there, that it runs a job, its frames, that it has ended) is published at subjects that end with its name,
-// and the receiver believes the subject alone. So a server that binds subjects to users binds hosts to
-// credentials: a cluster of others by the permissions of its users, ours by what is below. Signatures in the
-// messages would do the same a second time, and mergers, which put frames together, would have to be believed
-// all the same.
+// This file defines the subjects by which the server ensures that a host can speak only for itself.
+// All messages of a host (that it is there, that it runs a job, its frames, its end) are published
+// at subjects that end with the host's name, and the receiver trusts only the subject. So a server
+// that restricts users to subjects binds each host to its credentials: a NATS cluster by the
+// permissions of its users, the hub's own server by hostSubjects. Signatures in the messages would
+// do the same a second time, and mergers, which merge frames, would still have to be trusted.
 
-// wordOf is a name as a word of a subject. A byte that a subject cannot have is written as = and two
-// hexadecimal digits.
+// wordOf encodes a name as a word of a subject. A byte that a subject cannot have is written as =
+// and two hexadecimal digits.
 func wordOf(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
@@ -30,8 +30,8 @@ func wordOf(name string) string {
 	return b.String()
 }
 
-// nameOf is the name that a word of a subject stands for; "" is none. Each name has one word only: else one
-// user could be many.
+// nameOf decodes a word of a subject to a name; "" if it is invalid. Each name has only one valid
+// word: otherwise one user could appear as several hosts.
 func nameOf(word string) string {
 	var b strings.Builder
 	for i := 0; i < len(word); i++ {
@@ -55,13 +55,16 @@ func nameOf(word string) string {
 	return ""
 }
 
-// nobody is no word of a name: the server tells there that nobody hears a question.
+// nobody is a word that encodes no name. The server answers at this subject if a
+// question has no receivers.
 const nobody = "="
 
-// speaker is the host at whose subject a message was published; "" if it is none.
+// speaker returns the host at whose subject a message was published; "" if it is
+// not a host's.
 func speaker(subject string) string { return nameOf(subject[strings.LastIndexByte(subject, '.')+1:]) }
 
-// hostSubjects are where a host tells of itself: nobody else may publish there.
+// hostSubjects returns the subjects of a host's messages. No other client may
+// publish there.
 func hostSubjects(name string) []string {
 	word := wordOf(name)
 	return []string{beatSubject + word, answerSubject + "*." + word, clockSubject + "*." + word,
@@ -69,21 +72,22 @@ func hostSubjects(name string) []string {
 		mergeSubject + "*.*." + word}
 }
 
-// inboxOf is where answers come to what a host sends.
+// inboxOf returns the prefix of the subjects at which a host receives answers.
 func inboxOf(name string) string { return "_INBOX." + wordOf(name) }
 
-// tokenPrefix begins a secret that is of one host.
+// tokenPrefix begins the secret of one host, unlike the secret of the fleet.
 const tokenPrefix = "ppscript-host:"
 
-// HostToken is the secret of a host, made of the one of the hub. With it a connection can be that host, and
-// nobody else.
+// HostToken derives the secret of a host from the hub's. A client with it can act only as that
+// host.
 func HostToken(secret, name string) string {
 	sum := hmac.New(sha256.New, []byte(secret))
 	_, _ = sum.Write([]byte("ppscript fleet host 1\x00" + name))
 	return tokenPrefix + wordOf(name) + ":" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// tokenName is the host whose secret a token is; "" if it is not of one host.
+// tokenName returns the host whose secret a token is; "" if it is not a host's
+// secret.
 func tokenName(token string) string {
 	rest, ok := strings.CutPrefix(token, tokenPrefix)
 	word, _, _ := strings.Cut(rest, ":")

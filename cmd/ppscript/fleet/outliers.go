@@ -13,12 +13,13 @@ import (
 	"ppscript/runtime/result/outlier"
 )
 
-// uneven is how much more or less time than the others a host may have seen to be compared with them, as
-// a share of that.
+// uneven is the relative difference from the median of observed time up to which a host is compared
+// with others.
 const uneven = 0.1
 
-// comparable splits the hosts that told of a window into those that saw about as much time as most did, and
-// the others: counts of half of the time are half as large, and extremes of more time greater.
+// comparable splits the hosts that reported a window: hosts observed about as long as the median
+// host, others did not. Their numbers cannot be compared: counts of half the time are half as
+// large, and extremes grow with time.
 func (w *window) comparable() (hosts, others []string) {
 	var times []int64
 	for host := range w.whole {
@@ -36,7 +37,8 @@ func (w *window) comparable() (hosts, others []string) {
 	return hosts, others
 }
 
-// tellOutliers names the hosts of a window that differ from the others.
+// tellOutliers prints the hosts of a window whose numbers differ from the
+// others'.
 func (c *collector) tellOutliers(w *window, about mergeable.About) error {
 	hosts, others := w.comparable()
 	o := w.Outliers(hosts)
@@ -64,7 +66,8 @@ func (c *collector) tellOutliers(w *window, about mergeable.About) error {
 	return c.out.Show(o.Table)
 }
 
-// outlierLine says what was compared, and how. Hosts that saw more or less time are not.
+// outlierLine returns a line about which hosts were compared and how. uneven are the
+// hosts that were left out because they observed for a different time.
 func outlierLine(o *mergeable.Outliers, uneven []string) string {
 	line := "outliers: "
 	how := fmt.Sprintf("robust z, median and MAD over the other hosts; Holm's correction for %d numbers "+

@@ -16,28 +16,29 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file asks machines that have no agents: a copy of this program on each of them does what an agent
-// would do (remote.go), and sends its frames over ssh's standard output.
+// This file runs jobs on machines without agents. A copy of this program on each machine does the
+// work of an agent (remote.go), and sends its frames over the standard output of ssh.
 
-// Messages over ssh.
+// Kinds of messages over ssh.
 const (
-	jobMessage    = 'j' // to the copy: Job
-	leaseMessage  = 'l' // to the copy: the asker is there
-	answerMessage = 'a' // of the copy: Answer
-	partMessage   = 'p' // of the copy: how many frames were dropped, as a varint, and a frame
-	endMessage    = 'e' // of the copy: Ended
+	jobMessage    = 'j' // to the copy: a Job
+	leaseMessage  = 'l' // to the copy: the asker is still there
+	answerMessage = 'a' // from the copy: an Answer
+	partMessage   = 'p' // from the copy: the number of dropped frames as a varint, and a frame
+	endMessage    = 'e' // from the copy: a JobEnd
 )
 
-// A Shell reaches machines by ssh.
+// A Shell has the machines that are reached by ssh, and the connections with
+// them.
 type Shell struct {
-	File string // with the hosts; "" is none
+	File string // file with the hosts; "": ssh is not used
 	sshlink.Dialer
 
 	links  []*sshlink.Link
 	failed []sshlink.Failure
 }
 
-// flags are its options.
+// flags declares the options of ssh.
 func (s *Shell) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&s.File, "ssh", "",
 		"`FILE` with hosts that are reached by ssh, in place of those with agents: NAME LABEL=VALUE...")
@@ -50,11 +51,12 @@ func (s *Shell) flags(fs *pflag.FlagSet) {
 	fs.IntVar(&s.AtOnce, "ssh-at-once", 16, "how many hosts are connected and copied to at a time: `N`")
 }
 
-// ByShell says that machines are reached by ssh, so that scripts need no signature.
+// ByShell reports that machines are reached by ssh, so that scripts need no
+// signature.
 func (a *Asker) ByShell() bool { return a.Shell.File != "" }
 
-// Connect connects with the machines that are reached by ssh, which takes other programs; Run then takes
-// none. The caller calls Close.
+// Connect connects to the machines that are reached by ssh. It starts ssh processes, so it must be
+// called before the sandbox, in which Run can start none. The caller calls Close.
 func (a *Asker) Connect(ctx context.Context, cfg *session.Config) error {
 	s := &a.Shell
 	if !a.ByShell() {
@@ -82,7 +84,7 @@ func (a *Asker) Connect(ctx context.Context, cfg *session.Config) error {
 	return nil
 }
 
-// sayGroups names the hosts that cannot be asked, those together that say the same.
+// sayGroups prints the hosts that cannot be asked, grouped by their error.
 func sayGroups(failed []sshlink.Failure, say func(string)) {
 	who, hint := map[string][]string{}, map[string]string{}
 	for _, f := range failed {
@@ -98,17 +100,17 @@ func sayGroups(failed []sshlink.Failure, say func(string)) {
 	}
 }
 
-// Close ends what Connect began.
+// Close closes the connections of Connect.
 func (a *Asker) Close() {
 	s := &a.Shell
 	var all sync.WaitGroup
 	for _, l := range s.links {
-		all.Go(func() { _ = l.Close() }) // how it ended was said
+		all.Go(func() { _ = l.Close() }) // errors were reported before
 	}
 	all.Wait()
 }
 
-// A shellRun is a run of an Asker over ssh.
+// A shellRun is one run of an Asker over ssh.
 type shellRun struct {
 	asker    *Asker
 	q        *Question
@@ -116,11 +118,11 @@ type shellRun struct {
 	job      *Job
 	arrivals chan arrival
 	answers  chan Answer
-	over     context.Context // nobody takes what arrives
+	over     context.Context // ends when arrivals are no longer read
 	all      sync.WaitGroup
 }
 
-// runShell has the job run on all machines that are connected.
+// runShell runs the job on all connected machines.
 func (a *Asker) runShell(ctx context.Context, q *Question) (session.Outcome, error) {
 	none := session.Outcome{Status: -1}
 	c, err := newCollector(q, a)
@@ -155,10 +157,10 @@ func (a *Asker) runShell(ctx context.Context, q *Question) (session.Outcome, err
 	return c.outcome(), err
 }
 
-// write sends the job, and then that we are there.
+// write sends the job, and then leases.
 func (r *shellRun) write(l *sshlink.Link) {
 	if l.Send(jobMessage, must(r.job)) != nil {
-		return // read is told why
+		return // read gets the reason
 	}
 	tick := time.NewTicker(leaseTime)
 	defer tick.Stop()
@@ -169,12 +171,12 @@ func (r *shellRun) write(l *sshlink.Link) {
 		case <-tick.C:
 		}
 		if l.Send(leaseMessage, nil) != nil {
-			return // it has ended, or shall
+			return // the copy has ended, or will end without leases
 		}
 	}
 }
 
-// read takes what a copy tells.
+// read receives the messages of a copy.
 func (r *shellRun) read(l *sshlink.Link) {
 	host := l.Host.Name
 	put := func(a arrival) {
@@ -218,7 +220,7 @@ func (r *shellRun) read(l *sshlink.Link) {
 	}
 }
 
-// call waits until all machines have said whether they run the job.
+// call waits until all machines have answered whether they run the job.
 func (r *shellRun) call(ctx context.Context) error {
 	began := time.Now()
 	deadline := time.NewTimer(2 * answerTime)

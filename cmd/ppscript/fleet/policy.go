@@ -17,11 +17,12 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// PolicyFile is where a machine says what others may ask of it.
+// PolicyFile is the path of a machine's policy.
 const PolicyFile = "/etc/ppscript/agent"
 
-// A Policy is what others may ask of a machine. Without lines "allow", that is each profiler that comes with
-// ppscript with what it observes, and scripts that a key of the signers vouches for. The form of its file:
+// A Policy says which jobs a machine runs for askers. Without a line "allow", these are all
+// profilers that come with ppscript, with any options for agents, and scripts that a key of the
+// signers has signed. The form of its file:
 //
 //	allow syscalls --than=1ms..1s --pids=*    # a profiler, or a pattern of names; options that may be given
 //	allow profile --*                         # with any option
@@ -39,16 +40,17 @@ type Policy struct {
 	limits  []func(*Limits)
 }
 
-// allowRule is a line "allow".
+// An allowRule is a line "allow".
 type allowRule struct {
-	name   string // pattern
+	name   string // pattern of names of profilers
 	signed bool
-	by     string // name or fingerprint of the key; "" is any
-	any    bool   // option
+	by     string // name or fingerprint of the key; "": any
+	any    bool   // any option is allowed
 	rule   *sealed.Rule
 }
 
-// ReadPolicy reads a file of root's; one that is not there, and was not named, allows what is said above.
+// ReadPolicy reads a policy. If this process is root's, it is an error if anybody but root can
+// change the file. path "" means PolicyFile, which need not exist.
 func ReadPolicy(path string) (*Policy, error) {
 	at := path
 	if at == "" {
@@ -68,7 +70,8 @@ func ReadPolicy(path string) (*Policy, error) {
 	return ParsePolicy(at, string(text))
 }
 
-// ParsePolicy reads lines. One mistake refuses all of them.
+// ParsePolicy reads the text of a policy. One mistake makes the whole text
+// invalid.
 func ParsePolicy(path, text string) (*Policy, error) {
 	p := &Policy{Path: path, Signers: sign.SignersFile}
 	for n, line := range strings.Split(text, "\n") {
@@ -117,7 +120,8 @@ func (p *Policy) parse(at, word string, rest []string) error {
 	return nil
 }
 
-// limit reads a line about one. What is stricter, that or the agent's option, counts.
+// limit parses a line with a limit, and returns a function that applies it. The
+// stricter of the line and the agent's option counts.
 func limit(word, value string) (func(*Limits), error) {
 	var d time.Duration
 	var n int64
@@ -168,7 +172,7 @@ func limit(word, value string) (func(*Limits), error) {
 	}, err
 }
 
-// least is the lesser of two limits; 0 is none.
+// least returns the smaller of two limits; 0 means no limit.
 func least[T int | int64 | float64 | time.Duration](a, b T) T {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -197,14 +201,15 @@ func (p *Policy) allow(at string, words []string) error {
 	return nil
 }
 
-// Bound makes limits as strict as the policy.
+// Bound applies the limits of the policy to l.
 func (p *Policy) Bound(l *Limits) {
 	for _, set := range p.limits {
 		set(l)
 	}
 }
 
-// Permit refuses a job that no line allows. by is the signer of the script that travels with it.
+// Permit is an error if no line allows a job. by is the signer of the script that was sent with
+// it.
 func (p *Policy) Permit(j *Job, by sign.Key) error {
 	if len(p.allows) == 0 {
 		return nil

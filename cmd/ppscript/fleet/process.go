@@ -6,11 +6,12 @@ import (
 	"syscall"
 )
 
-// A starter is a thread that starts processes. They end with the thread that started them if the agent
-// is killed (PR_SET_PDEATHSIG), and threads of Go end now and then, so that it takes one that stays.
+// A starter is a thread that starts processes. PR_SET_PDEATHSIG ends a process when the thread that
+// started it ends, which is wanted if the agent is killed. But threads of Go's runtime can end at
+// any time, so processes are started on a locked thread.
 type starter chan func()
 
-// newStarter makes one; close ends it.
+// newStarter starts the thread. close of the channel ends it.
 func newStarter() starter {
 	s := make(starter)
 	go func() {
@@ -28,7 +29,7 @@ func (s starter) start(cmd *exec.Cmd) error {
 	return <-result
 }
 
-// release is the kernel's version, as uname tells it.
+// release returns the kernel's version from uname.
 func release() string {
 	var u syscall.Utsname
 	if syscall.Uname(&u) != nil {

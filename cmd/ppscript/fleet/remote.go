@@ -15,15 +15,17 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file is what a copy of the program does on a machine that is reached by ssh: it runs one job, as an
-// agent would, and tells of it on its standard output. Users who log in there can run everything by hand, so
-// scripts need no signature, and no policy is asked; otherwise a job may take what one of an agent may.
+// This file is the part of a copy of the program that was started on a machine by ssh: it runs one
+// job as an agent would, and writes its messages to standard output. A user who can log in there
+// can run any program, so scripts need no signature and no policy applies. All other restrictions
+// are the same as for a job of an agent.
 
 // remoteLimits are the limits of a job over ssh.
 var remoteLimits = Limits{Jobs: 1, Interval: 100 * time.Millisecond, Memory: "256m", CPU: 100,
 	Waiting: 16 << 20}
 
-// remote is what is started there, by the shell of package sshlink.
+// remote returns the hidden subcommand that the shell commands of package
+// sshlink start.
 func (p *Program) remote() *cobra.Command {
 	return &cobra.Command{Use: "remote DIR", Short: "Run a job of the asker over ssh", Hidden: true,
 		Args: cobra.ExactArgs(1),
@@ -43,12 +45,12 @@ func (p *Program) remote() *cobra.Command {
 		}}
 }
 
-// serve runs the one job that comes in, until that ends, or in does.
+// serve reads one job from in and runs it until the job ends or in is closed.
 func (a *Agent) serve(in io.Reader, out io.Writer, permit func(j *Job) error) error {
 	from, to := sshlink.NewReader(in), sshlink.NewWriter(out)
 	kind, data, err := from.Receive()
 	if errors.Is(err, io.EOF) {
-		return nil // nobody wants anything
+		return nil // the asker closed the connection without a job
 	}
 	var j Job
 	if err == nil && kind == jobMessage {
@@ -81,13 +83,14 @@ func (a *Agent) serve(in io.Reader, out io.Writer, permit func(j *Job) error) er
 	return nil
 }
 
-// attend runs the job, and tells of it until it ends or nobody listens any more.
+// attend runs the job and sends its messages until the job ends or the asker is
+// gone.
 func (j *job) attend(from *sshlink.Reader, to *sshlink.Writer) error {
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	var heard atomic.Int64
 	heard.Store(time.Now().UnixNano())
-	go func() { // it reads until the process ends
+	go func() { // runs until the process ends
 		for {
 			if _, _, err := from.Receive(); err != nil {
 				end(errStopped)
@@ -110,7 +113,7 @@ func (j *job) attend(from *sshlink.Reader, to *sshlink.Writer) error {
 			j.mu.Lock()
 			err := cpu.check(j.pid, time.Now())
 			j.mu.Unlock()
-			// The connection may be cut without an end that anybody is told of.
+			// A cut connection may not be reported as an end of the input.
 			if err == nil && time.Since(time.Unix(0, heard.Load())) > awayTime+lostTime {
 				err = errLease
 			}
@@ -146,7 +149,7 @@ func (j *job) attend(from *sshlink.Reader, to *sshlink.Writer) error {
 	j.awake()
 	select {
 	case <-delivered:
-	case <-time.After(lastTime): // nobody takes them
+	case <-time.After(lastTime): // the asker does not read the frames
 		return err
 	}
 	if errors.Is(err, errStopped) {

@@ -9,20 +9,22 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file says which of a script's options are for the machines that run it, which for the user who
-// asks, and which for nobody.
+// This file decides which options of a script are sent to the machines that run it, which are used
+// by the asker, and which cannot be used in a fleet.
 
-// forAgents are the common options that say what is observed, and how.
+// forAgents are the common options about the observed target and the way of
+// observing.
 var forAgents = []string{
 	"cpus", "pids", "tids", "cgroups", "container", "pod", "unit", "inherit", "ptrace", "system",
 	"mmap-pages",
 	"watermark", "max-rows", "sampling-limit", "budget", "engine", "monotonic", "raw", "lines",
 }
 
-// byJob are those that an agent gets with the job, within its limits.
+// byJob are options whose values are members of Job, so that an agent can bound
+// them.
 var byJob = []string{"interval", "duration"}
 
-// forAsker are the common options that say how results are shown, and where they go.
+// forAsker are the common options about the output of results.
 var forAsker = []string{
 	"output", "format", "flame-graph", "flame-base", "baseline", "parquet", "http", "http-token",
 	"html", "otlp",
@@ -31,7 +33,8 @@ var forAsker = []string{
 	"cost", "describe", "version", "help", "help-all", "require-signed", "signers",
 }
 
-// NewRequest is the request of a command line: its options, of which common are those of every script.
+// NewRequest makes a request from the options and arguments of a command line. common reports that
+// an option is one that every script has.
 func NewRequest(name string, options []Option, args []string,
 	common func(name string) bool) (Request, error) {
 	q := Request{Name: name, Args: args}
@@ -49,8 +52,8 @@ func NewRequest(name string, options []Option, args []string,
 	return q, nil
 }
 
-// Check refuses requests that no agent may run, whatever its policy is: anybody may have written them.
-// shipped are the scripts that come with the program, common the options of every script.
+// Check refuses requests that no agent may run, whatever its policy allows. shipped reports that a
+// script comes with the program, common that an option is one that every script has.
 func (q *Request) Check(shipped, common func(name string) bool) error {
 	if !shipped(q.Name) {
 		return diag.Errorf(diag.Usage, "run", q.Name, "it is not a profiler that comes with ppscript").
@@ -59,7 +62,7 @@ func (q *Request) Check(shipped, common func(name string) bool) error {
 	return q.checkWords(common)
 }
 
-// checkWords is what Check refuses of any script.
+// checkWords checks the options and arguments of a request, for any script.
 func (q *Request) checkWords(common func(name string) bool) error {
 	for _, o := range q.Options {
 		refuse := func(format string, args ...any) error {
@@ -94,7 +97,7 @@ func (q *Request) checkWords(common func(name string) bool) error {
 	return nil
 }
 
-// word reports a name of an option.
+// word reports that s can be the name of an option.
 func word(s string) bool {
 	for _, r := range s {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' &&

@@ -9,7 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A sender brings the frames of a job to the asker, through mergers if the job has them and they answer.
+// A sender sends the frames of a job to the asker: through mergers if the job uses them and they
+// answer, else directly.
 type sender struct {
 	nc    *nats.Conn
 	host  string
@@ -18,17 +19,18 @@ type sender struct {
 	tree  bool
 
 	mu     sync.Mutex
-	direct time.Time // until when frames go past the mergers
-	sentAt time.Time // when the one that is with a merger went there
-	recall func()    // ends the waiting for its answer; nil if none is with a merger
+	direct time.Time // until this time, frames are sent to the asker directly
+	sentAt time.Time // when the current frame was sent to a merger
+	recall func()    // ends the wait for the merger's answer; nil if no frame is at a merger
 }
 
 const (
-	// shunTime is how long frames go past a merger that did not bring one to the asker, absentTime if there
-	// is no merger.
+	// shunTime is how long frames are sent directly after a merger did not deliver one, absentTime
+	// the same if there was no merger.
 	shunTime   = 10 * time.Second
 	absentTime = 2 * time.Second
-	// leastWay is how long a frame may be under way before it is sent again.
+	// leastWay is the minimum time that a frame is left at a merger before it
+	// is sent again.
 	leastWay = 300 * time.Millisecond
 )
 
@@ -38,7 +40,8 @@ func (j *job) sender() *sender {
 	return s
 }
 
-// lacking hears that the asker lacks frames: one that is with a merger is sent to him.
+// lacking handles a message that the asker lacks frames: a frame that is at a merger
+// is sent again, directly.
 func (s *sender) lacking(m *nats.Msg) {
 	var a Again
 	if read(m.Data, &a) != nil || !a.of(s.host) {
@@ -51,7 +54,7 @@ func (s *sender) lacking(m *nats.Msg) {
 	}
 }
 
-// send sends a frame, and returns when the asker has it.
+// send sends a frame, and returns when the asker has confirmed it.
 func (s *sender) send(ctx context.Context, m *nats.Msg) error {
 	if s.tree && s.merge(ctx, m) {
 		return nil
@@ -64,7 +67,7 @@ func (s *sender) send(ctx context.Context, m *nats.Msg) error {
 	return err
 }
 
-// merge sends a frame by a merger; false if it did not get through.
+// merge sends a frame through a merger; false if the asker did not confirm it.
 func (s *sender) merge(ctx context.Context, m *nats.Msg) bool {
 	once, cancel := context.WithTimeout(ctx, ackTime)
 	defer cancel()

@@ -15,18 +15,20 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file has scripts travel by the cluster's object store, if they are too long for a message: by the hash
-// of their bytes, so that machines run exactly the asker's script, even if others could write there.
+// This file transfers scripts that are too long for a message through the object store of the NATS
+// cluster. They are stored by the hash of their bytes, and agents check the hash, so that machines
+// run exactly the asker's script even if others can write to the store.
 
 const (
 	storeName = "ppscript-scripts"
-	storeTime = time.Hour // for which a script stays there
-	storeMost = 256 << 20 // bytes of all scripts there
-	// fetchTime is how long an agent waits for one: shorter than it is waited for.
+	storeTime = time.Hour // how long a script is kept in the store
+	storeMost = 256 << 20 // bytes of all scripts in the store
+	// fetchTime is how long an agent waits for a script. It is shorter than
+	// answerTime, the time that the asker waits for the agent.
 	fetchTime = 2 * time.Second
 )
 
-// keep puts the bundle of a job into the store, where agents find it.
+// keep moves the bundle of a job into the store, where agents find it.
 func (j *Job) keep(ctx context.Context, nc *nats.Conn) error {
 	text := must(j.Bundle)
 	sum := sha256.Sum256(text)
@@ -54,14 +56,14 @@ func (j *Job) keep(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// stored reports that a script is there, and stays for a while. Put would take it from agents that just
-// read it.
+// stored reports that a script is in the store and will stay for a while. To store it again would
+// disturb agents that are reading it.
 func stored(ctx context.Context, store nats.ObjectStore, name string) bool {
 	info, err := store.GetInfo(name, nats.Context(ctx))
 	return err == nil && !info.Deleted && time.Since(info.ModTime) < storeTime/2
 }
 
-// fetch gets the bundle of a job from the store, if it is there.
+// fetch reads the bundle of a job from the store, if the job refers to it.
 func (j *Job) fetch(ctx context.Context, nc *nats.Conn) error {
 	if j.Stored == "" || j.Bundle != nil {
 		return nil

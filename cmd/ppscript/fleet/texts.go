@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// texts is an option with commas between its values, which may be in quotes. That of package pflag leaves out
-// everything behind a line end, and says nothing.
+// texts is an option with a list of values between commas, which may be quoted. pflag's own type
+// silently drops everything after a line end.
 type texts []string
 
 // Set adds the values of one occurrence.
@@ -27,8 +27,8 @@ func (l *texts) Set(value string) error {
 	return nil
 }
 
-// Type is what help calls a value.
+// Type is the name of the value in help.
 func (l *texts) Type() string { return "strings" }
 
-// String is the values with commas between them.
+// String returns the values joined by commas.
 func (l *texts) String() string { return strings.Join(*l, ",") }

@@ -7,9 +7,11 @@ import (
 	"ppscript/runtime/result/mergeable"
 )
 
-// This file takes frames of several hosts, as mergers make them.
+// This file is the part of the asker that handles frames of several hosts, made
+// by mergers.
 
-// tree is how mergers put so many hosts together.
+// tree returns the tree of mergers for a number of hosts; nil if they send to
+// the asker directly.
 func (a *Asker) tree(hosts int) *Tree {
 	list := a.Parts
 	if list == nil {
@@ -21,14 +23,14 @@ func (a *Asker) tree(hosts int) *Tree {
 	return &Tree{Parts: list, Apart: a.ByHost || a.Outliers}
 }
 
-// takeShares takes a frame of several hosts, unless one of them has come before: then nothing of it counts,
-// and its maker is told of which frames it is wanted without.
+// takeShares counts a frame of several hosts. If it contains a host's frame that was counted
+// before, nothing of it is counted, and the answer asks the merger for a frame without those.
 func (c *collector) takeShares(a arrival) error {
 	f, err := mergeable.Decode(a.data)
 	if err == nil && len(f.Shares) == 0 {
 		err = errShares
 	}
-	for i := 1; err == nil && i < len(f.Shares); i++ { // they are in order
+	for i := 1; err == nil && i < len(f.Shares); i++ { // shares are sorted
 		if x, y := &f.Shares[i-1], &f.Shares[i]; x.Host > y.Host || x.Host == y.Host && x.Seq >= y.Seq {
 			err = errors.New("it has a frame twice")
 		}
@@ -38,7 +40,7 @@ func (c *collector) takeShares(a arrival) error {
 		a.answer(FrameAnswer{Busy: true})
 		return nil
 	}
-	if f.Shares[0].Frame != nil { // they are kept apart: each is as if it had come alone
+	if f.Shares[0].Frame != nil { // hosts are kept apart: each share has a whole frame
 		for i := range f.Shares {
 			s := &f.Shares[i]
 			if err := c.take(arrival{host: s.Host, data: s.Frame, dropped: s.Dropped}); err != nil {
@@ -71,7 +73,7 @@ func (c *collector) takeShares(a arrival) error {
 	return err
 }
 
-// together counts a frame of several hosts.
+// together merges a frame of several hosts into its window.
 func (c *collector) together(f *mergeable.Frame) error {
 	now := time.Now()
 	for i := range f.Shares {
@@ -84,29 +86,30 @@ func (c *collector) together(f *mergeable.Frame) error {
 	return c.frame(f)
 }
 
-// After half of the time that a window waits, but within these bounds, the asker has frames sent again.
+// Bounds of the time after the end of a window at which the asker requests missing frames again:
+// half of the time that a window waits.
 const (
 	leastAgain = 500 * time.Millisecond
 	mostAgain  = 2 * time.Second
 )
 
-// An Again asks hosts to send again what a merger has: those of one portion of all hosts, so that what comes
-// can be taken.
+// An Again asks one portion of the hosts to send frames that are at a merger again. Hosts are asked
+// by portions so that the asker is not flooded.
 type Again struct {
 	Portion int `json:"portion"`
 	Of      int `json:"of"`
 }
 
-// portionHosts is how many hosts are asked at a time.
+// portionHosts is the approximate number of hosts in a portion.
 const portionHosts = 500
 
-// of reports that a host is asked.
+// of reports that a host is in the portion.
 func (a *Again) of(host string) bool {
 	return a.Of > 0 && int(number(host)%uint64(a.Of)) == a.Portion
 }
 
-// lacks is whom to ask for frames that should have come by now, and have not; each portion of the hosts once
-// for each window, or again and again while nothing comes at all.
+// lacks returns the next portion of hosts to ask for overdue frames; some is false if there is
+// none. Each portion is asked once for each window, or repeatedly while no frame comes at all.
 func (c *collector) lacks(now time.Time) (a Again, some bool) {
 	after := min(max(c.lateTime()/2, leastAgain), mostAgain)
 	a.Of = max((len(c.hosts)+portionHosts-1)/portionHosts, 1)

@@ -9,36 +9,42 @@ import (
 	"strings"
 )
 
-// This file is the way that frames of many hosts take: not to the asker, but to mergers, which put those of
-// a part of the hosts together, on one level or on several. No node then sees all rows.
+// This file defines the way of frames if there are many hosts. Hosts send frames to mergers, not to
+// the asker. A merger merges the frames of a part of the hosts. There can be several levels of
+// mergers. So no node has to process the frames of all hosts.
 //
-// A job's hosts are divided into parts, by their names. Each part of each level of a job has a slot, one of
-// slots in all, and each slot a subject at which mergers listen in one queue group: mostly one of them. So
-// the frames of a part come to one merger; and while mergers come and go, each frame still comes to one.
+// The hosts of a job are divided into parts by their names. Each part on each level has a slot: one
+// of a fixed number of subjects. Mergers divide the slots among themselves, and listen at a subject
+// in one queue group. So the frames of a part arrive at one merger; while mergers start and end,
+// each single frame still arrives at only one.
 //
-// What makes this exact is that an agent keeps a frame until the asker has said, up and down the tree, that
-// he has counted it. A merger that dies takes nothing with it: its agents send their frames again, past the
-// mergers. And each frame of several hosts says whose frames are in it, by number, so that the asker refuses
-// one that has a frame he has counted before. The merger then puts the others together anew.
+// Results are exact because an agent keeps a frame until the asker has confirmed, through the tree,
+// that the frame was counted. If a merger dies, nothing is lost: its agents send their frames
+// again, directly to the asker. Each merged frame lists the hosts' frames in it by number, so that
+// the asker can refuse one with a frame that was counted before. The merger then merges the others
+// again.
 
-// A Tree says how frames of a job are put together on their way.
+// A Tree has the levels of mergers for a job.
 type Tree struct {
-	// Parts are into how many parts the hosts are divided on each level of mergers, the lowest first.
+	// Parts has the number of parts into which the hosts are divided on each level of mergers, the
+	// lowest level first.
 	Parts []int `json:"parts"`
-	// Apart has mergers pass on the frame of each host, since the asker wants to know hosts apart.
+	// Apart says that mergers pass the frames of hosts on without merging their results, because
+	// the asker shows hosts separately.
 	Apart bool `json:"apart,omitempty"`
 }
 
 const (
-	leastHosts = 50  // with fewer the asker takes the frames himself
-	partHosts  = 250 // that a merger of the lowest level puts together
-	partFrames = 16  // of mergers that one above them puts together
-	slots      = 256 // subjects, which mergers share out among themselves
+	leastHosts = 50  // with fewer hosts, frames go to the asker directly
+	partHosts  = 250 // hosts for each part of the lowest level
+	partFrames = 16  // parts for each part of the level above
+	slots      = 256 // number of subjects that mergers divide among themselves
 	mostLevels = 4
 	mostParts  = 1 << 20
 )
 
-// parts are into how many parts so many hosts are divided, on each level; none if there are few.
+// parts returns the number of parts on each level for a number of hosts; nil if there are few
+// hosts.
 func parts(hosts int) (list []int) {
 	if hosts < leastHosts {
 		return nil
@@ -50,16 +56,18 @@ func parts(hosts int) (list []int) {
 	return list
 }
 
-// A route is where a frame is on its way: at a part, with so many parts on each level above.
+// A route is the position of a frame in the tree: its part on the current level, and the
+// numbers of parts on the levels above.
 type route struct {
 	job   string
 	part  int
 	up    []int
 	apart bool
-	whole bool // the job has one window, which ends when it does
+	whole bool // the whole run of the job is one window
 }
 
-// route is the first one of a host's frames.
+// route returns the route of a host's frames on the lowest level; false if they
+// go to the asker directly.
 func (j *Job) route(host string) (route, bool) {
 	if j.Tree == nil || len(j.Tree.Parts) == 0 || j.Tree.Parts[0] < 1 {
 		return route{}, false
@@ -69,13 +77,13 @@ func (j *Job) route(host string) (route, bool) {
 	return r, r.valid() == nil
 }
 
-// number is one that a text has anywhere.
+// number hashes a text to a number that is the same on every machine.
 func number(text string) uint64 {
 	sum := sha256.Sum256([]byte(text))
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// next is the route on the level above, if there is one.
+// next returns the route on the level above; false if there is none.
 func (r *route) next() (route, bool) {
 	if len(r.up) == 0 {
 		return route{}, false
@@ -85,13 +93,14 @@ func (r *route) next() (route, bool) {
 	return up, true
 }
 
-// subject is where the mergers of the part listen: to hosts at mergeSubject, to mergers below at sumsSubject.
+// subject returns the subject at which mergers listen for frames of the part. of is mergeSubject
+// for frames of hosts, sumsSubject for frames of mergers.
 func (r *route) subject(of string) string {
 	slot := number(fmt.Sprint(r.job, "/", len(r.up), "/", r.part)) % slots
 	return of + strconv.FormatUint(slot, 10) + "." + r.job
 }
 
-// header is the route as messages have it.
+// header encodes the route for the header of a message.
 func (r *route) header() string {
 	words := []string{strconv.Itoa(r.part)}
 	for _, n := range r.up {
@@ -107,7 +116,8 @@ func (r *route) header() string {
 	return text
 }
 
-// partsText is the header of a frame at the lowest of such levels.
+// partsText returns the header of a route with the given parts: the part, then
+// the parts of the levels above.
 func partsText(parts []int) string {
 	r := route{}
 	if len(parts) > 0 {
@@ -118,7 +128,7 @@ func partsText(parts []int) string {
 
 var errRoute = errors.New("that is no way to the asker")
 
-// parseRoute reads what header wrote, or anybody else.
+// parseRoute decodes a header that header encoded. The sender is not trusted.
 func parseRoute(job, header string) (r route, err error) {
 	r.job = job
 	words := strings.Fields(header)
@@ -154,17 +164,18 @@ func (r *route) valid() error {
 	return nil
 }
 
-// A FrameID is a frame of a host.
+// A FrameID identifies a frame of a host by its number.
 type FrameID struct {
 	Host string `json:"host"`
 	Seq  uint64 `json:"seq"`
 }
 
-// FrameAnswer answers a frame of several hosts.
+// A FrameAnswer is the answer to a frame that was sent to a merger, or by one.
 type FrameAnswer struct {
-	// Without are frames that were counted before, or whose host was not asked. If there are any, nothing
-	// of the frame was taken: it is wanted again without them.
+	// Without lists frames that were counted before, or whose host was not asked. If there are any,
+	// nothing of the merged frame was counted: the sender must send it again without them.
 	Without []FrameID `json:"without,omitempty"`
-	// Busy says that the frame was not taken: it shall go to the asker.
+	// Busy says that the frame was not accepted and should be sent to the asker
+	// directly.
 	Busy bool `json:"busy,omitempty"`
 }

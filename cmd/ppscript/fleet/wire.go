@@ -1,13 +1,14 @@
-// Package fleet asks one question of many machines, and shows one answer. Agents on the machines run a
-// script as it would run there by hand, in a process of its own, and send partial results at the end of
-// each window (package mergeable). The asker puts them together. A NATS server is between them: that of
-// "ppscript hub", or the users' own cluster.
+// Package fleet runs a script on many machines and shows one result. An agent on each machine runs
+// the script as a separate process, as a user would run it there, and sends partial results at the
+// end of each interval (package mergeable). The asker, "ppscript fleet run", merges and shows them.
+// They communicate through a NATS server: the server of "ppscript hub", or the users' own cluster.
 //
-// An agent does only what its options permit. It runs nothing for an asker that is gone: the asker renews a
-// lease. What could not be delivered is kept for a while, in order, and what had to be dropped is said.
+// An agent does only what its options and its policy permit. It ends a job whose asker is gone: the
+// asker must renew a lease. Results that cannot be delivered are kept for a while, in order, and
+// dropped ones are counted and reported.
 //
-// The command line gives the package its scripts by the functions of Program; the package knows nothing of
-// how scripts run.
+// The command line passes functions that load and run scripts in Program; the package does not
+// depend on the script host.
 package fleet
 
 import (
@@ -16,48 +17,50 @@ import (
 	"time"
 )
 
-// The subjects begin with the version of what is said on them.
+// Subjects of NATS messages. The prefix has the version of the protocol. Job is
+// a job's number, HOST a host's name as a word (wordOf).
 const (
 	prefix = "ppscript.2."
 
-	// Of hosts: names.go. HOST is the word of the name.
-	beatSubject    = prefix + "beat."    // + HOST: agents tell that they are there: Host
-	answerSubject  = prefix + "answer."  // + job.HOST: whether it runs: Answer
-	clockSubject   = prefix + "clock."   // + job.HOST: what time it is there: Answer
-	runningSubject = prefix + "running." // + query.HOST: what runs: []Running
-	partSubject    = prefix + "part."    // + job.HOST: frames, each of which is answered
-	endSubject     = prefix + "end."     // + job.HOST: Ended, which is answered
-	mergeSubject   = prefix + "merge."   // + slot.job.HOST: frames for a merger, answered by Taken
+	// Messages of hosts; names.go restricts who may publish them.
+	beatSubject    = prefix + "beat."    // + HOST: the agent is running: Host
+	answerSubject  = prefix + "answer."  // + job.HOST: whether the job runs: Answer
+	clockSubject   = prefix + "clock."   // + job.HOST: the time on the host's clock: Answer
+	runningSubject = prefix + "running." // + query.HOST: the jobs there: []Running
+	partSubject    = prefix + "part."    // + job.HOST: a frame; confirmed by an empty answer
+	endSubject     = prefix + "end."     // + job.HOST: JobEnd; confirmed by an answer
+	mergeSubject   = prefix + "merge."   // + slot.job.HOST: a frame for a merger; answered by FrameAnswer
 
-	// Of the asker, of the hub and of mergers.
-	hostsSubject = prefix + "hosts"   // asks the hub for all that it knows: []Seen, in several messages
+	// Messages of askers, of the hub and of mergers.
+	hostsSubject = prefix + "hosts"   // asks the hub for the list of hosts: []HostAge, in several messages
 	jobSubject   = prefix + "job"     // to all agents: Job
 	jobsSubject  = prefix + "jobs"    // to all agents: Query
-	leaseSubject = prefix + "lease."  // + job: the asker is there; with content, it asks for the time
-	stopSubject  = prefix + "stop."   // + job: the agents end it
-	againSubject = prefix + "again."  // + job: the asker lacks frames, which mergers may have: Again
-	matesSubject = prefix + "mergers" // mergers tell each other that they are there: mate
-	sumSubject   = prefix + "sum."    // + job: frames of several hosts to the asker, answered by Taken
-	sumsSubject  = prefix + "sums."   // + slot.job: the same to the merger above
+	leaseSubject = prefix + "lease."  // + job: renews the lease; with content, it asks for the time
+	stopSubject  = prefix + "stop."   // + job: agents end the job
+	againSubject = prefix + "again."  // + job: the asker lacks frames, which may be at mergers: Again
+	matesSubject = prefix + "mergers" // mergers report to each other: mate
+	sumSubject   = prefix + "sum."    // + job: a frame of several hosts to the asker; answered by FrameAnswer
+	sumsSubject  = prefix + "sums."   // + slot.job: the same to a merger of the next level
 )
 
 // Headers of messages about a job.
 const (
 	mergerHeader  = "Ppscript-Merger"
-	droppedHeader = "Ppscript-Dropped" // frames that found no room while nobody took them
-	keyHeader     = "Ppscript-Key"     // the public key that signed a job, and the signature
+	droppedHeader = "Ppscript-Dropped" // number of frames that were dropped from a full queue
+	keyHeader     = "Ppscript-Key"     // public key of a job's signature
 	signHeader    = "Ppscript-Signature"
-	treeHeader    = "Ppscript-Tree" // the route of a frame by mergers
+	treeHeader    = "Ppscript-Tree" // the route of a frame through mergers
 )
 
 const (
 	beatTime  = time.Minute
 	leaseTime = 2 * time.Second  // how often a lease is renewed
 	clockTime = 30 * time.Second // how often clocks are compared
-	lostTime  = 10 * time.Second // after so long without one, a job ends
-	// awayTime is how long a job goes on while the server cannot be reached.
+	lostTime  = 10 * time.Second // a job ends after this time without a lease
+	// awayTime is how long a job goes on while the NATS server cannot be
+	// reached.
 	awayTime = time.Minute
-	// answerTime is how long answers of agents are waited for.
+	// answerTime is how long the asker waits for answers of agents.
 	answerTime = 3 * time.Second
 )
 
@@ -70,10 +73,10 @@ type Host struct {
 	CPUs    int               `json:"cpus"`
 	Version string            `json:"version"`
 	Root    bool              `json:"root"`
-	Works   string            `json:"works"` // what tracing works, in a word
+	Works   string            `json:"works"` // which tracing works there, in a short text
 	Jobs    int               `json:"jobs"`
 	Began   time.Time         `json:"began"`
-	Gone    bool              `json:"gone,omitempty"` // it ends in order
+	Gone    bool              `json:"gone,omitempty"` // the agent ends normally
 }
 
 // HostAge is a host with the time since its last message.
@@ -82,7 +85,7 @@ type HostAge struct {
 	AgoSeconds float64 `json:"ago_seconds"`
 }
 
-// A Job is what agents shall run.
+// A Job is the message by which an asker asks agents to run a script.
 type Job struct {
 	ID     string            `json:"id"`
 	By     string            `json:"by"` // the asker: user@host
@@ -94,37 +97,38 @@ type Job struct {
 	Script   string        `json:"script_sha256"`
 	At       time.Time     `json:"at"`
 	Bundle   *Bundle       `json:"bundle,omitempty"` // the script, if it does not come with ppscript
-	Stored   string        `json:"stored,omitempty"` // its SHA-256, if it is in the object store
-	Tree     *Tree         `json:"tree,omitempty"`   // of mergers; nil has frames sent to the asker
-	// Keep is how long it goes on, and keeps its results, while the asker is cut off; 0 is lostTime.
+	Stored   string        `json:"stored,omitempty"` // SHA-256 of the bundle, if it is in the object store
+	Tree     *Tree         `json:"tree,omitempty"`   // levels of mergers; nil: frames go to the asker
+	// Keep is how long the job goes on and keeps its results without the asker; 0: lostTime.
 	Keep time.Duration `json:"keep_ns,omitempty"`
 }
 
-// A Request is a script with its options, as the command line of the asker has them.
+// A Request is a script with its options and arguments, from the command line of the
+// asker.
 type Request struct {
 	Name    string   `json:"name"`
 	Options []Option `json:"options,omitempty"`
 	Args    []string `json:"args,omitempty"`
 }
 
-// An Option is one with its values.
+// An Option is an option of a script with its values.
 type Option struct {
 	Name   string   `json:"name"`
 	Values []string `json:"values,omitempty"`
-	Bare   bool     `json:"bare,omitempty"` // it has no value
-	// Own says that the script declares it.
+	Bare   bool     `json:"bare,omitempty"` // given without a value
+	// Own says that the script itself declares the option.
 	Own bool `json:"own,omitempty"`
 }
 
-// String is the request as one would write it.
+// String returns the request as words of a command line.
 func (r *Request) String() string { return strings.Join(r.words(), " ") }
 
-// words are the request's words on a command line.
+// words returns the request's words on a command line.
 func (r *Request) words() []string {
 	return append(append([]string{r.Name}, r.options()...), r.Args...)
 }
 
-// options are those of its words that are options.
+// options returns the options as words of a command line.
 func (r *Request) options() (words []string) {
 	for _, o := range r.Options {
 		for _, v := range o.Values {
@@ -138,30 +142,31 @@ func (r *Request) options() (words []string) {
 	return words
 }
 
-// An Answer says whether an agent runs a job.
+// An Answer says whether an agent runs a job; Error is "" if it does.
 type Answer struct {
 	Host  string    `json:"host"`
 	Error string    `json:"error,omitempty"`
 	Hint  string    `json:"hint,omitempty"`
-	Now   time.Time `json:"now"` // on its clock
+	Now   time.Time `json:"now"` // by the host's clock
 }
 
 // JobEnd says that a job has ended on a host.
 type JobEnd struct {
 	Host   string `json:"host"`
 	Error  string `json:"error,omitempty"`
-	Frames uint64 `json:"frames"` // that it made
-	// Dropped are those of them that found no room while nobody took them.
+	Frames uint64 `json:"frames"` // number of frames that the job made
+	// Dropped is the number of these frames that were not delivered.
 	Dropped uint64 `json:"dropped,omitempty"`
 }
 
-// A Query asks agents for their jobs, or for what one of them said; "" is all. They answer with its number.
+// A Query asks agents for their jobs, or with Job, for one job and its messages. ID is part of the
+// subject of the answers.
 type Query struct {
 	ID  string `json:"id"`
 	Job string `json:"job,omitempty"`
 }
 
-// A Running is a job on a host.
+// A Running describes a job on a host.
 type Running struct {
 	Host    string    `json:"host"`
 	Job     string    `json:"job"`
@@ -169,13 +174,13 @@ type Running struct {
 	Words   string    `json:"words"`
 	Began   time.Time `json:"began"`
 	Frames  uint64    `json:"frames"`
-	Waiting int       `json:"waiting"` // frames that nobody took yet
+	Waiting int       `json:"waiting"` // frames that are not confirmed yet
 	Over    bool      `json:"over,omitempty"`
 	Error   string    `json:"error,omitempty"`
 	Log     []string  `json:"log,omitempty"`
 }
 
-// fits reports that a host has all labels, whose values are "*" for any.
+// fits reports that a host has all labels. The value "*" matches any value.
 func fits(labels, host map[string]string) bool {
 	for k, v := range labels {
 		if got, ok := host[k]; !ok || v != "*" && v != got {
@@ -185,7 +190,7 @@ func fits(labels, host map[string]string) bool {
 	return true
 }
 
-// must is the JSON of a message, which is of our own types.
+// must encodes a message as JSON. All types of messages can be encoded.
 func must(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

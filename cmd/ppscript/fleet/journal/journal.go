@@ -1,6 +1,6 @@
-// Package journal tells the journal of systemd about each run, in a line of JSON: the user, the script, on
-// whom, what it opened, what it cost, and how it ended. Machines without such a journal are told
-// nothing. The command line fills in the entries.
+// Package journal writes an entry about each run to systemd's journal, as a line of JSON: the user,
+// the script, the observed target, the opened files and addresses, the cost, and the outcome. On a
+// machine without systemd's journal it does nothing. The command line fills in the entries.
 package journal
 
 import (
@@ -17,16 +17,17 @@ import (
 	"time"
 )
 
-// Socket is where systemd's journal takes entries of programs.
+// Socket is the socket at which systemd's journal receives entries.
 const Socket = "/run/systemd/journal/socket"
 
-// An Entry is a run. Its JSON names are promised: docs/security.md lists them.
+// An Entry describes a run. Its JSON names are stable and documented in
+// docs/security.md.
 type Entry struct {
 	V    int    `json:"v"` // 1
 	Type string `json:"type"`
 	User
 	Version string   `json:"version"`
-	Command []string `json:"command"` // without passwords in addresses
+	Command []string `json:"command"` // addresses in it have no passwords
 	Files   []File   `json:"files,omitempty"`
 	Trust
 	Target Target   `json:"target"`
@@ -37,42 +38,46 @@ type Entry struct {
 	End
 }
 
-// A Fleet is the asker on another machine, and the job's number.
+// A Fleet has the asker on another machine and the job's number, if the run is
+// a job of a fleet.
 type Fleet struct {
-	Asker string `json:"asker,omitempty"` // user@host, as he says
+	Asker string `json:"asker,omitempty"` // user@host, as the asker says
 	Job   string `json:"job,omitempty"`
 }
 
-// A User is the user who ran it: the number, that of the login, and the caller of sudo.
+// A User identifies the user of the run: user ID, login user ID, and the caller of
+// sudo.
 type User struct {
 	UID      int    `json:"uid"`
-	LoginUID int64  `json:"login_uid"` // -1 is none
+	LoginUID int64  `json:"login_uid"` // -1: no login
 	SudoUser string `json:"sudo_user,omitempty"`
 }
 
-// An End is how it went.
+// An End has the cost and the outcome of a run.
 type End struct {
 	Seconds    float64 `json:"seconds"`
 	CPUSeconds float64 `json:"cpu_seconds"`
 	MaxRSS     int64   `json:"max_rss"` // bytes
 	Samples    uint64  `json:"samples"`
-	Missing    uint64  `json:"missing"` // events, by all kinds of loss
+	Missing    uint64  `json:"missing"` // events lost, of all kinds of loss
 	Error      string  `json:"error,omitempty"`
 }
 
-// A File is a script of others, or of the user.
+// A File is a script file that does not come with the program.
 type File struct {
 	Path   string `json:"path"`
-	SHA256 string `json:"sha256"` // of what ran
+	SHA256 string `json:"sha256"` // of the text that ran
 }
 
-// A Trust is why it was allowed to run, where not everybody's scripts are.
+// A Trust has the reason why the script was allowed to run, if signatures or
+// rules are required.
 type Trust struct {
-	SignedBy string `json:"signed_by,omitempty"` // the fingerprint of a key
+	SignedBy string `json:"signed_by,omitempty"` // fingerprint of the key
 	Rule     string `json:"rule,omitempty"`      // of ppscript sealed: "/etc/ppscript/sealed:7"
 }
 
-// A Target is what was observed; without any member it is the whole machine.
+// A Target describes the observed processes, CPUs or recording. If it is empty,
+// the whole machine was observed.
 type Target struct {
 	PIDs      []int    `json:"pids,omitempty"`
 	TIDs      []int    `json:"tids,omitempty"`
@@ -82,11 +87,12 @@ type Target struct {
 	Recording string   `json:"recording,omitempty"`
 }
 
-// A Journal takes entries. Nil is a machine that has none.
+// A Journal is a connection to systemd's journal. A nil Journal is valid and
+// does nothing.
 type Journal struct{ conn net.Conn }
 
-// Open reaches the journal at a socket; nil if there is none. It opens early: what is told at
-// the end needs no right to open.
+// Open connects to the journal at a socket; nil if there is none. It is called early in a
+// run, because a later sandbox may forbid it.
 func Open(socket string) *Journal {
 	conn, err := net.Dial("unixgram", socket)
 	if err != nil {
@@ -95,7 +101,7 @@ func Open(socket string) *Journal {
 	return &Journal{conn}
 }
 
-// New begins an entry: user, script and time.
+// New makes an entry with the user, the scripts and the time of the beginning.
 func New(version string, args []string, files map[string][sha256.Size]byte) *Entry {
 	e := &Entry{V: 1, Type: "run", User: User{os.Getuid(), -1, os.Getenv("SUDO_USER")}, Version: version,
 		Began: time.Now()}
@@ -114,7 +120,7 @@ func New(version string, args []string, files map[string][sha256.Size]byte) *Ent
 	return e
 }
 
-// Redacted is an argument without the password of an address in it.
+// Redacted returns an argument without the password of an address in it.
 func Redacted(arg string) string {
 	name, value, option := strings.Cut(arg, "=")
 	if !option || !strings.HasPrefix(name, "--") {
@@ -133,11 +139,11 @@ func Redacted(arg string) string {
 	return u.Redacted()
 }
 
-// longest is how long a line may be: the kernel bounds what is sent at once.
+// longest bounds the bytes of an entry, because the kernel bounds a datagram.
 const longest = 100 << 10
 
-// Tell sends an entry, and closes the journal. A line that would be too long has no arguments
-// of the command beyond the first.
+// Tell sends an entry, and closes the connection. An entry that would be too long is sent
+// without files and without the arguments of commands.
 func (j *Journal) Tell(e *Entry) error {
 	if j == nil {
 		return nil
@@ -153,7 +159,7 @@ func (j *Journal) Tell(e *Entry) error {
 			return err
 		}
 	}
-	const info = "6" // the level of syslog
+	const info = "6" // priority of syslog
 	_, err = j.conn.Write([]byte("SYSLOG_IDENTIFIER=ppscript\nPRIORITY=" + info + "\nMESSAGE=" +
 		string(line) + "\n"))
 	return err

@@ -20,7 +20,7 @@ const (
 	certSuffix = ".crt"
 )
 
-// Command is the subcommand tls, which writes to out.
+// Command returns the subcommand tls, which writes to out.
 func Command(out io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use: "tls new NAME | tls show FILE...", Short: "Make and show keys of hosts that send events to each other",

@@ -1,5 +1,6 @@
-// Package peers reads and makes the files by which sender and receiver of events know each other over TLS:
-// --tls-key, --tls-cert, --tls-peers, and ppscript tls. The command line calls it.
+// Package peers makes and reads the keys and certificates by which the sender and the receiver of
+// events authenticate each other over TLS, for --tls-key, --tls-cert, --tls-peers and ppscript tls.
+// The command line calls it.
 package peers
 
 import (
@@ -13,13 +14,13 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// maxFile is more than a file with certificates needs.
+// maxFile bounds the size of a file with keys or certificates, in bytes.
 const maxFile = 1 << 20
 
-// Files are the values of the options; the zero value is no TLS.
+// Files has the values of the options. The zero value means no TLS.
 type Files struct{ Key, Cert, Peers string }
 
-// Open reads them; nil without a word of TLS.
+// Open reads the files; nil if no option was given.
 func (f *Files) Open() (*identity.Side, error) {
 	switch {
 	case f.Key == "" && f.Cert == "" && f.Peers == "":
@@ -67,7 +68,7 @@ func read(path string) ([]byte, error) {
 	return b, nil
 }
 
-// write makes a file that is not there yet.
+// write creates a file. It is an error if the file exists.
 func write(path string, b []byte, mode os.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -77,7 +78,7 @@ func write(path string, b []byte, mode os.FileMode) error {
 	return errors.Join(err, f.Close())
 }
 
-// show tells of the certificates of a text.
+// show returns a line for each certificate in a file's text.
 func show(text []byte) (lines []string, err error) {
 	list, err := identity.Certificates(text)
 	for _, c := range list {

@@ -8,26 +8,28 @@ import (
 	"sync"
 )
 
-// A Dialer connects with hosts.
+// A Dialer connects to hosts by ssh, with the user's options.
 type Dialer struct {
-	Config   string   // a file of ssh's settings; "" are the user's
-	Options  []string // NAME=VALUE of ssh
-	Programs []string // files with the program for hosts of other architectures
-	Keep     bool     // copies stay there, and are used again
-	Sudo     bool     // they are started by sudo
-	AtOnce   int      // how many are connected at a time, and copied to
+	Config   string   // ssh's configuration file; "": the user's
+	Options  []string // NAME=VALUE for ssh -o
+	Programs []string // executables of ppscript for hosts of other architectures
+	Keep     bool     // leave copies on the hosts, to be used again
+	Sudo     bool     // start copies by sudo
+	AtOnce   int      // number of hosts to connect and copy to at a time
 
-	programs map[string]*program // by machine
-	own      string              // this machine
+	programs map[string]*program // by the machine name of uname
+	own      string              // this machine's name of uname
 }
 
-// A Failure is a host that could not be reached, or runs no copy, and why.
+// A Failure is a host that could not be reached or could not run a copy, with
+// the error.
 type Failure struct {
 	Host Host
 	Err  error
 }
 
-// Dial connects with all hosts, and starts a copy of the program on each; both lists are in order of names.
+// Dial connects to all hosts, and starts a copy of the program on each. Both lists are sorted by
+// name.
 func (d *Dialer) Dial(ctx context.Context, hosts []Host) (links []*Link, failed []Failure, err error) {
 	d.programs = map[string]*program{}
 	for _, path := range append([]string{"/proc/self/exe"}, d.Programs...) {
@@ -72,7 +74,7 @@ func (d *Dialer) dial(ctx context.Context, h Host) (*Link, error) {
 		return nil, err
 	}
 	if err := d.prepare(ctx, l); err != nil {
-		_ = l.Close() // the reason is known
+		_ = l.Close() // err is the reason
 		return nil, cmp.Or(ctx.Err(), err)
 	}
 	return l, nil

@@ -7,16 +7,16 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Host is a machine as ssh knows it.
+// A Host is a machine that ssh can reach.
 type Host struct {
-	Name   string // what ssh is given: a name of its settings, USER@HOST, ssh://USER@HOST:PORT
+	Name   string // the argument of ssh: a name in its configuration, USER@HOST, ssh://USER@HOST:PORT
 	Labels map[string]string
 }
 
-// mostHosts bounds a file of hosts.
+// mostHosts bounds the size of a file of hosts, in bytes.
 const mostHosts = 16 << 20
 
-// ReadHosts reads a file with a host on each line, and its labels behind it.
+// ReadHosts reads a file with a host on each line, followed by its labels.
 func ReadHosts(path string) (hosts []Host, err error) {
 	text, err := infile.Read(path, mostHosts)
 	if err != nil {

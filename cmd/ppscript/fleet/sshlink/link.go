@@ -18,8 +18,8 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A Link is a connection with a copy of the program on a host. Send and Receive may be called at the same
-// time.
+// A Link is a connection to a copy of the program on a host. Send and Receive may be called
+// concurrently.
 type Link struct {
 	Host Host
 	*Writer
@@ -29,11 +29,11 @@ type Link struct {
 	in     io.WriteCloser
 	stderr tail
 	once   sync.Once
-	err    error // how ssh ended
+	err    error // the error with which ssh ended
 }
 
-// options are those of ssh that no settings change: nobody is there to type passwords, and a host that
-// cannot be reached any more is known to be lost within a minute.
+// options are the options of ssh that take priority over the user's configuration. Nobody can type
+// a password, and a lost host must be noticed within a minute.
 var options = []string{"BatchMode=yes", "ConnectTimeout=15", "ServerAliveInterval=15",
 	"ServerAliveCountMax=4", "RequestTTY=no", "ForwardX11=no", "ForwardAgent=no", "ClearAllForwardings=yes"}
 
@@ -43,14 +43,15 @@ func (d *Dialer) start(h Host) (*Link, error) {
 	if d.Config != "" {
 		args = append(args, "-F", d.Config)
 	}
-	for _, o := range append(append([]string{}, d.Options...), options...) { // ssh takes the first of each
+	for _, o := range append(append([]string{}, d.Options...), options...) { // ssh uses the first value
 		args = append(args, "-o", o)
 	}
 	l := &Link{Host: h, cmd: exec.Command("ssh", append(args, "--", h.Name, shellCommand())...)}
-	// Ctrl-C is for us: hosts shall tell their last results then.
+	// In a process group of its own, ssh does not get Ctrl-C: after it, hosts
+	// still send their last results.
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	l.cmd.Stderr = &l.stderr
-	l.cmd.WaitDelay = patience // a master of connections that goes on may hold our pipes
+	l.cmd.WaitDelay = patience // a master process of shared connections may keep the pipes open
 	in, err := l.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -67,10 +68,10 @@ func (d *Dialer) start(h Host) (*Link, error) {
 	return l, nil
 }
 
-// CloseWrite tells the copy that nothing more comes: it ends when it has told what it still has to tell.
-func (l *Link) CloseWrite() { _ = l.in.Close() } // closing again does nothing
+// CloseWrite closes the input of the copy, which then sends its remaining messages and ends.
+func (l *Link) CloseWrite() { _ = l.in.Close() } // a second close does nothing
 
-// Close ends the connection, and returns how ssh ended.
+// Close ends the connection, and returns the error of ssh.
 func (l *Link) Close() error {
 	l.once.Do(func() {
 		l.CloseWrite()
@@ -80,10 +81,11 @@ func (l *Link) Close() error {
 	return l.err
 }
 
-// patience is how long ssh may take to end by itself, when its output has ended: it still says why.
+// patience is how long ssh may take to print its error and end after its output was closed.
 const patience = 2 * time.Second
 
-// Reason is why the connection ended, in ssh's or the host's own words, if there are any; else what is given.
+// Reason waits for the end of ssh, and returns its last message, or the host's, as an error; or if
+// there is none.
 func (l *Link) Reason(or error) error {
 	kill := time.AfterFunc(patience, func() { _ = l.cmd.Process.Kill() })
 	defer kill.Stop()
@@ -103,7 +105,8 @@ func (l *Link) Reason(or error) error {
 	return or
 }
 
-// prepare has a copy of the program started.
+// prepare talks with the shell commands on the host until a copy of the program
+// has started.
 func (d *Dialer) prepare(ctx context.Context, l *Link) error {
 	defer context.AfterFunc(ctx, func() { _ = l.cmd.Process.Kill() })()
 	line, err := greet(l.Reader.from)
@@ -166,7 +169,8 @@ func (p *program) send(to io.Writer) error {
 	return err
 }
 
-// mostLine bounds what a host may say before it says what is expected.
+// mostLine bounds the length of a line from a host, in bytes, and the number of
+// lines before the greeting.
 const mostLine = 4 << 10
 
 func readLine(from *bufio.Reader) (string, error) {
@@ -177,7 +181,8 @@ func readLine(from *bufio.Reader) (string, error) {
 	return string(bytes.TrimSpace(line)), err
 }
 
-// greet waits for the first line of our shell; login shells may say something before it.
+// greet waits for the first line of our shell commands, and returns its content. A login
+// shell may print other lines before it.
 func greet(from *bufio.Reader) (string, error) {
 	for range mostLine {
 		line, err := readLine(from)
@@ -191,7 +196,7 @@ func greet(from *bufio.Reader) (string, error) {
 	return "", errors.New("its shell says much, and does not start sh")
 }
 
-// tail keeps the end of what ssh says.
+// A tail keeps the end of ssh's standard error.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -208,7 +213,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the last line.
+// last returns the last line.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

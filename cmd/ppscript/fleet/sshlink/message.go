@@ -8,19 +8,20 @@ import (
 	"sync"
 )
 
-// MaxMessage is how long a message may be.
+// MaxMessage bounds the length of a message, in bytes.
 const MaxMessage = 1 << 20
 
-// A Writer writes messages: a byte that says of which kind, the length as a varint, the message.
+// A Writer writes messages. A message is a byte for its kind, its length as a varint, and its
+// data.
 type Writer struct {
 	mu sync.Mutex
 	to io.Writer
 }
 
-// NewWriter writes messages.
+// NewWriter returns a Writer of messages to to.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
-// Send writes a message, in one piece.
+// Send writes a message by one Write. Several goroutines may call it.
 func (w *Writer) Send(kind byte, data []byte) error {
 	b := append(binary.AppendUvarint([]byte{kind}, uint64(len(data))), data...)
 	w.mu.Lock()
@@ -29,10 +30,10 @@ func (w *Writer) Send(kind byte, data []byte) error {
 	return err
 }
 
-// A Reader reads messages, which anybody may have written.
+// A Reader reads messages. Their content is not trusted.
 type Reader struct{ from *bufio.Reader }
 
-// NewReader reads messages.
+// NewReader returns a Reader of messages from from.
 func NewReader(from io.Reader) *Reader { return &Reader{from: bufio.NewReader(from)} }
 
 // Receive reads the next message; io.EOF at the end.

@@ -10,20 +10,21 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A program is what is copied: this one, or one for other machines.
+// A program is an executable to copy: this one, or one for another
+// architecture.
 type program struct {
 	path string
 	size int64
-	hash string // SHA-256 of all of it
+	hash string // SHA-256 of the file
 }
 
-// machines are the names of architectures as uname has them, with those of Go.
+// machines has the names of architectures in uname and in Go.
 var machines = map[elf.Machine][2]string{
 	elf.EM_X86_64: {"x86_64", "amd64"}, elf.EM_AARCH64: {"aarch64", "arm64"},
 }
 
-// readProgram finds out for which machines a program is. Path may be a link of the kernel's to a file that
-// has no name any more.
+// readProgram reads an executable and returns the machine that it is for. path may be
+// /proc/self/exe, even if the file was deleted.
 func readProgram(path string) (machine string, p *program, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -52,7 +53,7 @@ func readProgram(path string) (machine string, p *program, err error) {
 	return names[0], p, nil
 }
 
-// goName is what Go calls a machine of uname.
+// goName returns Go's name for a machine name of uname.
 func goName(machine string) string {
 	for _, names := range machines {
 		if names[0] == machine {
@@ -62,12 +63,12 @@ func goName(machine string) string {
 	return machine
 }
 
-// RemoveSelf removes the file of this process and its directory, if it is in that one: a copy that was made
-// for one run. The kernel keeps what runs.
+// RemoveSelf removes the executable of this process and the directory dir, if the executable is in
+// dir: then it is a copy for one run. The running process keeps the file's content.
 func RemoveSelf(dir string) error {
 	path, err := os.Executable()
 	if err != nil || filepath.Dir(path) != filepath.Clean(dir) {
-		return nil // it is no copy of ours
+		return nil // not a copy for one run
 	}
 	if err := os.Remove(path); err != nil {
 		return diag.FileError("remove", path, err).OrHint("remove it: rm -r %s", dir)

@@ -2,10 +2,10 @@ package sshlink
 
 import "strings"
 
-// This file is what a host's shell does: it says what machine that is, takes a copy of the program, checks
-// it, and starts it. Any POSIX shell can, with coreutils or busybox.
+// This file has the shell commands that run on a host: they print its architecture, receive a copy
+// of the program, check it, and start it. They work in any POSIX shell with coreutils or busybox.
 //
-// Lines of both sides, until messages follow:
+// The lines of both sides before the messages:
 //
 //	host: ppscript-ssh 1 SYSTEM MACHINE        as uname has them
 //	we:   HASH SIZE KEEP SUDO                  the last two are yes or no
@@ -13,10 +13,11 @@ import "strings"
 //	we:   SIZE bytes, if it wants them
 //	host: run | no REASON                      messages follow
 //
-// The text has no quote of the kind that is around it, and one line, so that every login shell passes it on
-// to sh.
+// The commands contain no single quote, since they are quoted by these, and are joined to one line,
+// so that every login shell passes them to sh unchanged.
 
-// greeting begins the first line; what a login shell says before it is skipped.
+// greeting begins the first line. Lines before it are from the login shell and
+// are skipped.
 const greeting = "ppscript-ssh 1 "
 
 var shellLines = []string{
@@ -29,7 +30,7 @@ var shellLines = []string{
 	`echo "` + greeting + `$(uname -s) $(uname -m)"`,
 	`read -r h n keep sudo || exit 1`,
 	`good() { [ "$(sha256sum <"$1")" = "$h  -" ]; }`,
-	// Some places are mounted so that nothing there is executed.
+	// Some file systems are mounted noexec.
 	`runs() { printf "#!/bin/sh\n" >"$1/try" && chmod 700 "$1/try" && "$1/try" && rm "$1/try"; }`,
 	`command -v sha256sum >/dev/null || no "it has no sha256sum"`,
 	`c=$HOME/.cache/ppscript/fleet`,
@@ -50,5 +51,5 @@ var shellLines = []string{
 	`$as "$f" fleet remote "$d"`,
 }
 
-// shellCommand is the words for ssh.
+// shellCommand returns the command for ssh to run.
 func shellCommand() string { return "exec /bin/sh -c '" + strings.Join(shellLines, "; ") + "'" }

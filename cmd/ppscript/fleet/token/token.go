@@ -1,6 +1,7 @@
-// Package token reads the secret that both sides of push= and pull= know, and that of a page: from the
-// environment, or from a file that only its owner can read. There is no option for the secret
-// itself, since ps shows the options of everybody. The command line calls it; it sends nothing.
+// Package token reads the secret that protects push= and pull=, a fleet, or a page of --http. It
+// comes from the environment, or from a file that only its owner can read. There is no option for
+// the secret itself, because ps shows the arguments of all processes. The command line calls the
+// package; it sends nothing.
 package token
 
 import (
@@ -12,21 +13,21 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Variable is what has it in the environment.
+// Variable is the environment variable with the secret.
 const Variable = "PPSCRIPT_TOKEN"
 
-// most is more than anybody needs.
+// most bounds the size of a file with a secret, in bytes.
 const most = 4 << 10
 
-// Take moves the secret out of the environment: our children (the traced
-// command, git) must not have it, nor readers of their /proc files.
+// Take returns the secret from the environment and removes it there. Child
+// processes (the observed command, git) must not inherit it.
 func Take() string {
 	token := os.Getenv(Variable)
 	os.Unsetenv(Variable)
 	return token
 }
 
-// Read reads the secret of a file; a newline behind it does not count.
+// Read reads the secret in a file, without a newline at its end.
 func Read(path string) (string, error) {
 	b, err := ReadSecret("read token", path, most,
 		"make one: (umask 77; od -An -tx8 -N16 /dev/urandom | tr -d ' ' >"+path+")")
@@ -41,10 +42,11 @@ func Read(path string) (string, error) {
 	return token, nil
 }
 
-// ReadSecret reads a file of at most so many bytes that nobody but its owner, root or this user, can
-// read. Make is the hint where there is none.
+// ReadSecret reads a file with a secret, of at most most bytes. It is an error if the file belongs
+// to somebody other than root or this user, or if others can read it. make is the hint if there is
+// no file.
 func ReadSecret(op, path string, most int64, make string) ([]byte, error) {
-	// Not waiting: a pipe has no owner that keeps it to himself.
+	// NONBLOCK: a named pipe is refused below, and must not be waited for.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, wrongf(op, path, "%w", diag.Reason(err)).WithHint("%s", make)
