@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// nfpm makes the packages of Debian and Fedora; it is run at this version.
+// nfpm is the program that makes .deb and .rpm packages, with its version.
 const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4"
 
-// tarball writes the files of an architecture as they lie below /.
+// tarball writes a tar file with the files for an architecture, at their paths
+// below /.
 func (d *distribution) tarball(arch, name string, files []file) error {
 	var packed []file
 	for _, f := range files {
@@ -28,7 +29,8 @@ func (d *distribution) tarball(arch, name string, files []file) error {
 	return os.WriteFile(d.path(d.base(arch, name)+".tar.gz"), squeezed(b), 0o644)
 }
 
-// tree writes the files of an architecture below the output's folder, with the prefix in place of /usr.
+// tree installs the files for an architecture below the output directory, with the prefix in place
+// of /usr.
 func (d *distribution) tree(files []file) error {
 	for _, f := range files {
 		path := filepath.Join(d.out, d.prefix, strings.TrimPrefix(f.Path, "/usr"))
@@ -51,7 +53,7 @@ func (d *distribution) tree(files []file) error {
 	return nil
 }
 
-// tar packs files, and the folders that lead to them.
+// tar packs files and their directories.
 func (d *distribution) tar(files []file) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -85,7 +87,7 @@ func (d *distribution) tar(files []file) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// descriptions of packages, by their names.
+// descriptions has the descriptions of packages, by name.
 var descriptions = map[string]string{
 	"ppscript": `Scripts that observe the Linux kernel
   ppscript makes the kernel's events scriptable: a script says what to
@@ -94,7 +96,7 @@ var descriptions = map[string]string{
   ppscript hub runs this program. Only the host of a hub needs it.`,
 }
 
-// packed makes a .deb or an .rpm.
+// packed makes a .deb or an .rpm package.
 func (d *distribution) packed(arch, kind, name string, files []file) error {
 	var c strings.Builder
 	depends := ""
@@ -140,7 +142,7 @@ rpm:
 	return nil
 }
 
-// sums writes the hash of each file, as sha256sum -c wants it.
+// sums writes the hash of each file, in the form for sha256sum -c.
 func (d *distribution) sums() error {
 	entries, err := os.ReadDir(d.out)
 	if err != nil {

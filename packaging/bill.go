@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// bill writes which modules of which versions are in the program, as CycloneDX
-// 1.5 has it; the program itself says so.
+// bill writes a bill of materials in the form CycloneDX 1.5: the modules in the
+// program with their versions, read from the program's build information.
 func (d *distribution) bill(arch, name, program string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -35,7 +35,7 @@ func (d *distribution) bill(arch, name, program string) error {
 		Version string `json:"version"`
 		PURL    string `json:"purl,omitempty"`
 		Hashes  []hash `json:"hashes,omitempty"`
-		// Go's own hash of all files of a module, which is of no algorithm that the form knows.
+		// Properties has Go's hash of a module, since the form has no such algorithm.
 		Properties []property `json:"properties,omitempty"`
 	}
 	components := []component{

@@ -17,8 +17,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// commit asks git which version this is, and of when; not where -version and
-// $SOURCE_DATE_EPOCH say so.
+// commit reads the version and its time from git, unless -version and
+// $SOURCE_DATE_EPOCH give them.
 func (d *distribution) commit() error {
 	seconds, err := os.Getenv("SOURCE_DATE_EPOCH"), error(nil)
 	if seconds == "" {
@@ -42,16 +42,17 @@ func (d *distribution) commit() error {
 	if err != nil {
 		return err
 	}
-	// A tilde sorts before everything: the first version will be newer than this.
+	// A tilde sorts before everything, so that a released version is newer than
+	// this.
 	d.version = fmt.Sprintf("0~%s.%s", d.time.Format("20060102150405"), revision)
 	return nil
 }
 
-// mended is the oldest Go whose library has none of the faults that `make vulnerable` tells of ppscript; see
-// docs/security.md.
+// mended is the oldest Go version without the known vulnerabilities that `make vulnerable` reports
+// for ppscript; see docs/security.md.
 const mended = "go1.26.10"
 
-// warning is said of releases that a Go builds whose library has known faults; empty of others.
+// warning returns a warning if a Go version has known vulnerabilities, else "".
 func warning(goVersion string) string {
 	if !version.IsValid(goVersion) || version.Compare(goVersion, mended) >= 0 {
 		return ""
@@ -60,7 +61,7 @@ func warning(goVersion string) string {
 		"a newer Go mends them: GOTOOLCHAIN=" + mended + " make dist"
 }
 
-// warn says what is to be said of the Go that builds.
+// warn prints the warning for the Go version that is used.
 func warn() {
 	if v, err := output("go", "env", "GOVERSION"); err == nil {
 		if text := warning(v); text != "" {
@@ -69,7 +70,8 @@ func warn() {
 	}
 }
 
-// build compiles ppscript for arch, with a build tag or none, and returns where it is.
+// build compiles ppscript for arch with a build tag, or "" for none, and returns the
+// path of the executable.
 func (d *distribution) build(arch, tag string) (string, error) {
 	if d.program != "" {
 		return filepath.Abs(d.program)
@@ -89,7 +91,7 @@ func (d *distribution) build(arch, tag string) (string, error) {
 	return program, nil
 }
 
-// shared are the files that all architectures have.
+// shared returns the files that are the same for all architectures.
 func (d *distribution) shared(programs map[string]string) ([]file, error) {
 	here := programs[runtime.GOARCH]
 	if here == "" {
@@ -146,14 +148,14 @@ func (d *distribution) shared(programs map[string]string) ([]file, error) {
 	return files, nil
 }
 
-// written makes a file that is packed at path.
+// written writes text into a work file, to be packed at path.
 func (d *distribution) written(path string, text []byte) (file, error) {
 	source := filepath.Join(d.work, strings.ReplaceAll(path, "/", "_"))
 	return file{path, source, 0o644}, os.WriteFile(source, text, 0o644)
 }
 
-// squeezed compresses without a time, so that the bytes stay the same. The best level takes seven
-// times as long, for a hundredth of the size.
+// squeezed compresses text. The result has no time stamp, so that the bytes are reproducible. The
+// best level would take seven times as long and save one percent.
 func squeezed(text []byte) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -162,7 +164,7 @@ func squeezed(text []byte) []byte {
 	return b.Bytes()
 }
 
-// output is what a command prints, without the last newline.
+// output returns the output of a command, without the last newline.
 func output(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	var errs bytes.Buffer

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// This file writes a container image as the OCI's image layout says: podman,
-// docker and containerd load it.
+// This file writes a container image in the OCI image layout, which podman,
+// docker and containerd can load.
 
 // A descriptor names a blob by its hash.
 type descriptor struct {
@@ -29,8 +29,7 @@ type platform struct {
 
 const oci = "application/vnd.oci.image."
 
-// image writes an image with the program and nothing else, for all
-// architectures.
+// image writes an image that contains only the program, for all architectures.
 func (d *distribution) image(programs map[string]string) error {
 	say("writing the container image")
 	layout := map[string][]byte{"oci-layout": []byte(`{"imageLayoutVersion":"1.0.0"}`)}
@@ -105,7 +104,8 @@ func (d *distribution) image(programs map[string]string) error {
 	return os.WriteFile(d.path(fmt.Sprintf("ppscript-%s-oci.tar", d.version)), b.Bytes(), 0o644)
 }
 
-// tag is a version as images may have it.
+// tag returns a version with the characters replaced that a tag of an image
+// cannot have.
 func tag(version string) string {
 	b := []byte(version)
 	for i, c := range b {

@@ -1,11 +1,12 @@
-// Packaging makes what is handed out: packages for Debian and Fedora, tar files,
-// and a container image, for amd64 and arm64, with manual pages, completions and
-// a bill of materials.
+// Packaging builds the files of a release: packages for Debian and Fedora, tar
+// files, and a container image, for amd64 and arm64, with manual pages,
+// completions and a bill of materials.
 //
 //	make dist                       # into dist/
 //	go run ./packaging -o DIR -arch amd64
 //
-// The same commit gives the same bytes: all times are those of the commit.
+// The same commit gives the same bytes: all time stamps are the time of the
+// commit.
 package main
 
 import (
@@ -38,26 +39,28 @@ func main() {
 	}
 }
 
-// A distribution is all that is made of one commit.
+// A distribution has the options of a call, and builds all files from one
+// commit.
 type distribution struct {
 	out     string
 	arches  []string
-	program string // that was built elsewhere; "" builds it
+	program string // path of a ready executable; "": build it
 	kinds   []string
 	prefix  string
 	hub     bool
 	version string    // 1.2.3, or 0~20260102.0123456789ab between versions
 	time    time.Time // of the commit
-	work    string    // a folder for what is packed
+	work    string    // temporary directory for files to pack
 }
 
-// A file is packed at Path of the target, from Source.
+// A file is a file to pack: its contents are in Source, and it will be
+// installed at Path.
 type file struct {
 	Path, Source string
 	Mode         os.FileMode
 }
 
-// make builds and packs.
+// make builds the programs and packs them.
 func (d *distribution) make() (err error) {
 	if d.program != "" && len(d.arches) != 1 {
 		return fmt.Errorf("option -binary: it is of one architecture; give it with -arch")
@@ -75,7 +78,8 @@ func (d *distribution) make() (err error) {
 	if d.program == "" && !slices.Equal(d.kinds, []string{"tree"}) {
 		warn()
 	}
-	// The server of hubs is a fifth of the program, and few machines are hubs.
+	// The server of hubs would be a fifth of the program, and few machines are
+	// hubs, so it has a package of its own.
 	programs, hubs := map[string]string{}, map[string]string{}
 	tree := slices.Equal(d.kinds, []string{"tree"})
 	for _, arch := range d.arches {
@@ -108,7 +112,7 @@ func (d *distribution) make() (err error) {
 		}
 	}
 	if slices.Contains(d.kinds, "image") {
-		if err := d.image(hubs); err != nil { // one image is for agents and for hubs
+		if err := d.image(hubs); err != nil { // the same image serves agents and hubs
 			return err
 		}
 	}
@@ -118,10 +122,11 @@ func (d *distribution) make() (err error) {
 	return d.sums()
 }
 
-// hubName is the package, and the program in it, that has the server of hubs: fleet.ServerProgram.
+// hubName is the name of the package with the server of hubs, and of its program
+// (fleet.ServerProgram).
 const hubName = "ppscript-hub"
 
-// pack makes what there is for each architecture, of a package.
+// pack makes the files of one package for one architecture.
 func (d *distribution) pack(arch, name, program string, files []file) error {
 	for _, kind := range d.kinds {
 		var err error
@@ -134,7 +139,7 @@ func (d *distribution) pack(arch, name, program string, files []file) error {
 			err = d.tree(files)
 		case "bill":
 			err = d.bill(arch, name, program)
-		case "image": // of all architectures
+		case "image": // made once for all architectures
 		default:
 			err = fmt.Errorf("option -only: there is no %q; want tar, deb, rpm, tree, bill, image", kind)
 		}
@@ -145,13 +150,13 @@ func (d *distribution) pack(arch, name, program string, files []file) error {
 	return nil
 }
 
-// say tells what is done, which takes minutes.
+// say prints progress, since a call takes minutes.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
-// path is a file of the result.
+// path returns the path of a file in the output directory.
 func (d *distribution) path(name string) string { return filepath.Join(d.out, name) }
 
-// base is the beginning of the names of files of a package for arch.
+// base returns the beginning of the file names of a package for arch.
 func (d *distribution) base(arch, name string) string {
 	return fmt.Sprintf("%s-%s-linux-%s", name, d.version, arch)
 }

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// This file makes manual pages of what the program says as help, so that both
-// say the same.
+// This file makes manual pages from the program's own help, so that both say
+// the same.
 
-// commands are what has a page of its own: profilers, questions and subcommands, as the program
-// itself offers them.
+// commands returns the names that get a page of their own: profilers, questions and
+// subcommands, as the program's completion lists them.
 func commands(program string) ([]string, error) {
 	text, err := output(program, "__complete", "")
 	if err != nil {
@@ -28,7 +28,7 @@ func commands(program string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// manuals are the pages of ppscript, of its profilers and of its subcommands.
+// manuals writes the pages of ppscript, its profilers and its subcommands.
 func (d *distribution) manuals(program string) ([]file, error) {
 	names, err := commands(program)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *distribution) manuals(program string) ([]file, error) {
 	return files, nil
 }
 
-// manual is help as a page of the manual, in man's macros.
+// manual converts help to a manual page in man's macros.
 func (d *distribution) manual(name, help string, others []string) string {
 	r := roff{}
 	r.line(".TH %q 1 %q \"\" \"ppscript\"", strings.ToUpper(name), d.time.Format("2006-01-02"))
@@ -64,7 +64,7 @@ func (d *distribution) manual(name, help string, others []string) string {
 	r.line(".SH NAME")
 	r.line(`%s \- %s`, quoted(name), quoted(question))
 	parts := sections(rest)
-	// Manual pages begin with how a command is written.
+	// Manual pages begin with the usage.
 	if i := slices.IndexFunc(parts, func(s section) bool { return s.heading == "Usage" }); i > 0 {
 		usage := parts[i]
 		parts = slices.Insert(slices.Delete(parts, i, i+1), 0, usage)
@@ -96,8 +96,8 @@ func (d *distribution) manual(name, help string, others []string) string {
 	return r.String()
 }
 
-// named is what help says in its first sentence, and what it says beyond: all of
-// it, where the sentence is not a paragraph of its own.
+// named splits help into its first sentence and the rest. If the first paragraph
+// has more than one sentence, rest is the whole help.
 func named(help string) (question, rest string) {
 	first, below, _ := strings.Cut(help, "\n\n")
 	first = strings.Join(strings.Fields(strings.TrimPrefix(first, "ppscript: ")), " ")
@@ -108,13 +108,14 @@ func named(help string) (question, rest string) {
 	return strings.TrimSuffix(question, "."), below
 }
 
-// A section is a part of help, with its heading; the first has none.
+// A section is a part of help with its heading, which is "" for the first one.
 type section struct {
 	heading string
 	lines   []string
 }
 
-// sections splits help at its headings: words that stand alone at the margin.
+// sections splits help at its headings: lines at the margin of up to four words
+// that begin with a capital letter.
 func sections(help string) []section {
 	list := []section{{}}
 	for line := range strings.SplitSeq(help, "\n") {
@@ -132,19 +133,20 @@ func sections(help string) []section {
 	return list
 }
 
-// roff is a page that is written.
+// A roff collects the text of a page.
 type roff struct{ strings.Builder }
 
 func (r *roff) line(format string, args ...any) { fmt.Fprintf(&r.Builder, format+"\n", args...) }
 
-// helpColumn is beyond where names of options begin, and not beyond their help.
+// helpColumn is a column to the right of the beginning of option names, and not
+// to the right of their help.
 const helpColumn = 20
 
-// body writes the lines of a section: options, and arguments, as tagged
-// paragraphs, what is indented as it is, the rest as prose.
+// body writes the lines of a section: options and arguments as tagged
+// paragraphs, other indented lines unchanged, the rest as prose.
 func (r *roff) body(lines []string, arguments bool) {
 	literal, tagged := false, false
-	var sample []string // lines that are shown as they are
+	var sample []string // lines to write unchanged
 	set := func(to bool) {
 		if !to && literal {
 			r.sample(sample)
@@ -162,7 +164,7 @@ func (r *roff) body(lines []string, arguments bool) {
 			set(false)
 			tagged = false
 			r.line(".PP")
-		case literal && i > 0 && strings.HasSuffix(lines[i-1], `\`): // a command goes on
+		case literal && i > 0 && strings.HasSuffix(lines[i-1], `\`): // a command continues
 			sample = append(sample, line[4:])
 		case indent >= 4 && indent <= 8 && (arguments || strings.HasPrefix(text, "-")) &&
 			!strings.HasPrefix(text, "---"):
@@ -186,10 +188,11 @@ func (r *roff) body(lines []string, arguments bool) {
 	set(false)
 }
 
-// pageWidth is how wide manual pages are on most terminals, and prose is indented by proseIndent.
+// pageWidth is the width of manual pages on most terminals, proseIndent the indentation of prose
+// in them.
 const pageWidth, proseIndent = 80, 7
 
-// sample writes lines as they are: below prose, or further left where they would not fit.
+// sample writes lines unchanged: indented as prose, or less if they would not fit.
 func (r *roff) sample(lines []string) {
 	widest := 0
 	for _, line := range lines {
@@ -202,7 +205,7 @@ func (r *roff) sample(lines []string) {
 	r.line(".fi\n.in")
 }
 
-// quoted is text in which roff sees no command.
+// quoted escapes text so that roff finds no command in it.
 func quoted(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
