@@ -12,9 +12,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file matches the arguments of a call to the declaration. Starlark's
+// This file matches the arguments of a call with the declaration. Starlark's
 // UnpackArgs would need the signature a second time, in Go, and its messages
-// know neither types like "duration" nor hints.
+// have neither types like "duration" nor hints.
 
 // bind checks args and kwargs against b.Params.
 func (b *Builtin) bind(t *starlark.Thread, recv starlark.Value, args starlark.Tuple,
@@ -62,7 +62,8 @@ func (b *Builtin) bind(t *starlark.Thread, recv starlark.Value, args starlark.Tu
 	return c, c.agree()
 }
 
-// agree checks that arguments measure the same as those whose kind they must have.
+// agree checks that each argument with Param.Like has the same kind as the
+// argument that Like names.
 func (c *Call) agree() error {
 	for i, p := range c.Builtin.Params {
 		if p.Like == "" || !c.Has(p.Name) {
@@ -75,7 +76,8 @@ func (c *Call) agree() error {
 	return nil
 }
 
-// alike is the error of an argument of p that is no value of the kind of the one that it must be like.
+// alike is an error if typ, the type of the argument for p, is not of the same kind as like, the
+// type of the argument that p.Like names.
 func (b *Builtin) alike(p *Param, typ, like string) error {
 	number := func(typ string) string {
 		if typ == "float" {
@@ -89,7 +91,8 @@ func (b *Builtin) alike(p *Param, typ, like string) error {
 	return fmt.Errorf("got %s, want %s, as %s is", typ, like, p.Like)
 }
 
-// Refuses implements frontend.HasNative: it is bind of arguments of which at most the types are known.
+// Refuses implements frontend.HasNative: it checks arguments like bind, but of most of them only
+// the type is known, or nothing.
 func (f *function) Refuses(args []frontend.ArgType) error {
 	b := f.decl
 	types := map[string]string{}
@@ -149,7 +152,7 @@ func (f *function) Refuses(args []frontend.ArgType) error {
 	return nil
 }
 
-// positional are the parameters that take arguments without a name, in order.
+// positional returns the parameters that can be given by position, in order.
 func (b *Builtin) positional() (list []*Param) {
 	for i := range b.Params {
 		if p := &b.Params[i]; !p.Named && p.Rest != "**" {
@@ -159,7 +162,8 @@ func (b *Builtin) positional() (list []*Param) {
 	return list
 }
 
-// named is the parameter that takes an argument of the name; nil if there is none.
+// named returns the parameter that takes a keyword argument with a name; nil if
+// there is none.
 func (b *Builtin) named(name string) (found *Param) {
 	for i := range b.Params {
 		switch p := &b.Params[i]; {
@@ -224,7 +228,8 @@ func (b *Builtin) check(p *Param, v starlark.Value, at *script.ArgError) (starla
 		return v, nil
 	}
 	if p.Type.Name == Any.Name {
-		// A function that takes any value may show it.
+		// A builtin that takes any value may print it, so the value must not be
+		// nested too deeply.
 		if err := script.Walkable(v); err != nil {
 			at.Err = &diag.Error{Op: b.FullName(), Subject: p.Name, Cause: err, Hint: b.helpHint()}
 			return nil, at
@@ -249,7 +254,8 @@ func (b *Builtin) check(p *Param, v starlark.Value, at *script.ArgError) (starla
 	return nil, at
 }
 
-// describe is a value in a message: its text if that is short, and its type.
+// describe returns a text for a value in a message: its type, and the value if
+// it is short.
 func describe(v starlark.Value) string {
 	switch v.(type) {
 	case starlark.NoneType:
@@ -262,7 +268,7 @@ func describe(v starlark.Value) string {
 	return v.Type()
 }
 
-// helpHint is the hint for errors that have none of their own.
+// helpHint returns the hint for errors without a hint of their own.
 func (b *Builtin) helpHint() string {
 	if b.Type != "" {
 		return fmt.Sprintf("read help(%q)", b.FullName())

@@ -54,16 +54,16 @@ type Builtin struct {
 
 	// Impl does the work. Arguments have been checked.
 	Impl func(c *Call) (starlark.Value, error)
-	// Value makes a declaration an attribute of its type, which is read and not
-	// called; then there is no Impl. It returns nil where recv has none. That of
-	// a constant, which has no type, gets no recv.
+	// Value is set instead of Impl for an attribute of Type, which is read and
+	// not called. It returns nil if recv lacks the attribute. Without a Type the
+	// declaration is a constant, and recv is nil.
 	Value func(recv starlark.Value) starlark.Value
-	// Native is how calls of it in per-event functions are compiled; nil if such
-	// functions stay interpreted.
+	// Native says how calls in per-event functions are compiled; nil if a
+	// function with such a call stays interpreted.
 	Native *frontend.Native
 }
 
-// constant is the value of a constant; nil for other declarations.
+// constant returns the value of a constant; nil for other declarations.
 func (b *Builtin) constant() starlark.Value {
 	if b.Type != "" || b.Value == nil {
 		return nil
@@ -77,8 +77,8 @@ type Param struct {
 	Name string
 	Type Type
 	Unit string // unit of a number: "pages", "Hz"; "" for none
-	// Default is used and shown when the argument is absent: a Starlark value,
-	// or Text to show only. Nil is None.
+	// Default is the value of an absent argument, also shown in help. If it is
+	// a Text, it is only shown, and the value is None. Nil means None.
 	Default  starlark.Value
 	Doc      string
 	Required bool
@@ -90,8 +90,7 @@ type Param struct {
 	Rest string
 }
 
-// Text is a default that is described instead of given: the argument is None
-// when absent.
+// Text is a default that is only described in help: an absent argument is None.
 type Text string
 
 func (t Text) String() string        { return string(t) }
@@ -114,7 +113,7 @@ type Example struct {
 	Live bool
 }
 
-// Signature is the first line of help: name, parameters, result.
+// Signature returns the first line of help: name, parameters, result.
 func (b *Builtin) Signature() string {
 	var s strings.Builder
 	s.WriteString(b.FullName())
@@ -151,7 +150,7 @@ func (b *Builtin) Signature() string {
 	return s.String()
 }
 
-// FullName is the name with the type of a method: "stream.hist".
+// FullName returns the name, with its type for a method: "stream.hist".
 func (b *Builtin) FullName() string {
 	if b.Type != "" {
 		return strings.ReplaceAll(b.Type, " ", "_") + "." + b.Name
@@ -159,7 +158,7 @@ func (b *Builtin) FullName() string {
 	return b.Name
 }
 
-// defaultText is the default as the reference shows it.
+// defaultText returns the default as the reference shows it.
 func (p *Param) defaultText() string {
 	if p.Default == nil {
 		return "None"

@@ -11,17 +11,17 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Call is one call of a builtin: arguments that passed the declaration's
-// checks. It dies with the call.
+// A Call has the arguments of one call of a builtin, checked against the
+// declaration. It is valid during the call only.
 type Call struct {
 	Thread   *starlark.Thread
 	Builtin  *Builtin
-	Receiver starlark.Value // of a method; nil for functions
+	Receiver starlark.Value // the value whose method is called; nil for functions
 
 	args  []starlark.Value // by position in Params; nil if absent
 	named []bool           // the argument was given by name
-	Rest  starlark.Tuple   // of a * parameter
-	KW    []starlark.Tuple // of a ** parameter: (name, value), in order
+	Rest  starlark.Tuple   // arguments of a * parameter
+	KW    []starlark.Tuple // arguments of a ** parameter: (name, value), in order
 }
 
 func (c *Call) index(name string) int {
@@ -39,7 +39,7 @@ func (c *Call) Has(name string) bool {
 	return v != nil && v != starlark.None
 }
 
-// Value is the argument, else the declared default, else None.
+// Value returns the argument, else the declared default, else None.
 func (c *Call) Value(name string) starlark.Value {
 	i := c.index(name)
 	if v := c.args[i]; v != nil && v != starlark.None {
@@ -53,13 +53,13 @@ func (c *Call) Value(name string) starlark.Value {
 	return starlark.None
 }
 
-// String is a string argument; "" if absent.
+// String returns a string argument; "" if absent.
 func (c *Call) String(name string) string {
 	s, _ := starlark.AsString(c.Value(name))
 	return s
 }
 
-// Int is an int argument; 0 if absent.
+// Int returns an int argument; 0 if absent.
 func (c *Call) Int(name string) int64 {
 	if i, ok := c.Value(name).(starlark.Int); ok {
 		n, _ := i.Int64()
@@ -68,28 +68,28 @@ func (c *Call) Int(name string) int64 {
 	return 0
 }
 
-// Float is a number argument; 0 if absent.
+// Float returns a number argument; 0 if absent.
 func (c *Call) Float(name string) float64 {
 	f, _ := starlark.AsFloat(c.Value(name))
 	return f
 }
 
-// Bool is the truth of an argument; false if absent.
+// Bool returns the truth of an argument; false if absent.
 func (c *Call) Bool(name string) bool { return bool(c.Value(name).Truth()) }
 
-// Duration is a duration argument in ns; 0 if absent.
+// Duration returns a duration argument in ns; 0 if absent.
 func (c *Call) Duration(name string) int64 {
 	d, _ := c.Value(name).(value.Duration)
 	return int64(d)
 }
 
-// Size is a size argument in bytes; 0 if absent.
+// Size returns a size argument in bytes; 0 if absent.
 func (c *Call) Size(name string) int64 {
 	n, _ := c.Value(name).(value.Size)
 	return int64(n)
 }
 
-// Unit is a unit argument; ok is false if absent.
+// Unit returns a unit argument; ok is false if absent.
 func (c *Call) Unit(name string) (u unit.Unit, ok bool) {
 	v := c.Value(name)
 	if v == starlark.None {
@@ -99,14 +99,14 @@ func (c *Call) Unit(name string) (u unit.Unit, ok bool) {
 	return u, err == nil
 }
 
-// List is a list argument; nil if absent.
+// List returns a list argument; nil if absent.
 func (c *Call) List(name string) []starlark.Value {
 	t, _ := c.Value(name).(starlark.Tuple)
 	return t
 }
 
-// Strings is a list of strings; nil if absent. A single string is a list of
-// one.
+// Strings returns an argument that is a list of strings; nil if absent. A
+// single string becomes a list of one.
 func (c *Call) Strings(name string) []string {
 	v := c.Value(name)
 	if s, ok := starlark.AsString(v); ok {
@@ -122,16 +122,17 @@ func (c *Call) Strings(name string) []string {
 	return out
 }
 
-// Func is a function argument; nil if absent or not a function.
+// Func returns a function argument; nil if absent or not a function.
 func (c *Call) Func(name string) starlark.Callable {
 	f, _ := c.Value(name).(starlark.Callable)
 	return f
 }
 
-// Host is the host that runs the script.
+// Host returns the host that runs the script.
 func (c *Call) Host() *script.Host { return script.HostOf(c.Thread) }
 
-// Pos is where the script calls the builtin, file:line:col; "" if nowhere.
+// Pos returns the position of the call in the script, file:line:col; "" if no
+// script calls.
 func (c *Call) Pos() string {
 	for i := range c.Thread.CallStackDepth() {
 		if p := c.Thread.CallFrame(i).Pos; p.Line > 0 {
@@ -141,8 +142,8 @@ func (c *Call) Pos() string {
 	return ""
 }
 
-// Errorf is an error of the argument: the message names builtin and
-// parameter, and points at the argument in the script.
+// Errorf makes an error about an argument. The message names the builtin and
+// the parameter, and points at the argument in the script.
 func (c *Call) Errorf(param, format string, args ...any) error {
 	return c.blame(param, fmt.Errorf(format, args...), "")
 }

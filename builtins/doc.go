@@ -1,11 +1,11 @@
-// Package builtins is the vocabulary of scripts: the form in which every
-// builtin is declared, and the registry that turns the declarations into
-// predeclared names, argument checks, help and REFERENCE.md.
+// Package builtins defines the words of the script language. A builtin is a
+// function, method or constant that scripts can use. The package has the type
+// for the declaration of a builtin, and the registry that makes predeclared
+// names, argument checks, help and REFERENCE.md from all declarations.
 //
-// A declaration (Builtin) is all there is: nothing about a builtin is written
-// twice. The packages below this folder hold the declarations, one group
-// each; package all puts them together for cmd/ppscript and for the
-// generator.
+// A declaration (Builtin) holds everything about a builtin: nothing is written
+// twice. The packages below this directory have the declarations, one group
+// each. Package all collects them for cmd/ppscript and for the generator.
 //
 //	go generate ./builtins     write REFERENCE.md again
 package builtins

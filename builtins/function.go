@@ -9,7 +9,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A function is a Builtin as a Starlark value, bound to a receiver if it is a
+// A function is the Starlark value of a Builtin, bound to a receiver if it is a
 // method.
 type function struct {
 	decl *Builtin
@@ -18,8 +18,7 @@ type function struct {
 
 var _ frontend.HasNative = (*function)(nil)
 
-// Native is how calls of it in per-event functions are compiled; nil if they
-// are not.
+// Native implements frontend.HasNative.
 func (f *function) Native() *frontend.Native { return f.decl.Native }
 
 func (f *function) Name() string          { return f.decl.FullName() }
@@ -33,8 +32,9 @@ func (f *function) Freeze() {
 	}
 }
 
-// CallInternal checks the arguments and runs the implementation. A panic in
-// it is our bug: it is reported with the builtin's name, never as a Go stack.
+// CallInternal checks the arguments and runs the implementation. A panic in it
+// is a bug of ppscript. It is reported with the builtin's name, not as a Go
+// stack.
 func (f *function) CallInternal(t *starlark.Thread, args starlark.Tuple,
 	kwargs []starlark.Tuple) (v starlark.Value, err error) {
 	defer func() {
@@ -54,8 +54,8 @@ func (f *function) CallInternal(t *starlark.Thread, args starlark.Tuple,
 	return v, err
 }
 
-// A MethodSet is the methods of one Starlark type; the type's Attr and
-// AttrNames ask it.
+// A MethodSet has the methods of one Starlark type. The type's Attr and
+// AttrNames call it.
 type MethodSet struct {
 	typ    string
 	byName map[string]*Builtin
@@ -74,8 +74,8 @@ func Methods(typ string, decls []*Builtin) *MethodSet {
 	return m
 }
 
-// Attr binds the method to recv, or reads the attribute; nil without error if there is none, from
-// which Starlark makes its message with the nearest name.
+// Attr returns the method bound to recv, or the value of the attribute. It returns nil without an
+// error if there is none; Starlark then makes a message with the nearest name.
 func (m *MethodSet) Attr(recv starlark.Value, name string) (starlark.Value, error) {
 	if b, ok := m.byName[name]; ok {
 		if b.Value != nil {
@@ -86,13 +86,15 @@ func (m *MethodSet) Attr(recv starlark.Value, name string) (starlark.Value, erro
 	return nil, nil
 }
 
-// A Step is code that makes a value with other methods: ".stacks()" of a stream.
+// A Step is code that makes a value with other methods, such as ".stacks()"
+// after a stream. It is used in messages.
 type Step struct {
 	Code string
 	To   *MethodSet
 }
 
-// AttrOr is Attr; of a method that only a later value has, it is an error that shows the first step to one.
+// AttrOr is Attr, except for a method that recv lacks but a value after one of steps has: then it
+// is an error that shows the first such step.
 func (m *MethodSet) AttrOr(recv starlark.Value, name string, steps ...Step) (starlark.Value, error) {
 	if v, err := m.Attr(recv, name); v != nil || err != nil {
 		return v, err
@@ -106,5 +108,5 @@ func (m *MethodSet) AttrOr(recv starlark.Value, name string, steps ...Step) (sta
 	return nil, nil
 }
 
-// Names lists the methods, as AttrNames wants.
+// Names lists the methods, for AttrNames.
 func (m *MethodSet) Names() []string { return m.names }

@@ -9,8 +9,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// help is the text of help(b): every line that the reference has, for a
-// terminal.
+// help returns the text of help(b), which is also the builtin's entry in the
+// reference.
 func (b *Builtin) help() string {
 	var s strings.Builder
 	s.WriteString(b.Signature() + "\n")
@@ -62,7 +62,7 @@ func (p *Param) typeText() string {
 	return p.Type.Name
 }
 
-// help declares help itself, which needs the registry.
+// help declares the builtin help, which needs the registry.
 func (r *Registry) help() *Builtin {
 	return &Builtin{
 		Name:    "help",
@@ -93,7 +93,7 @@ func (r *Registry) help() *Builtin {
 	}
 }
 
-// HelpText is the result of help: text that shows without quotes.
+// HelpText is the value of help(...): text that is printed without quotes.
 type HelpText string
 
 func (h HelpText) String() string        { return strings.TrimRight(string(h), "\n") }
@@ -102,7 +102,7 @@ func (h HelpText) Freeze()               {}
 func (h HelpText) Truth() starlark.Bool  { return h != "" }
 func (h HelpText) Hash() (uint32, error) { return starlark.String(h).Hash() }
 
-// helpOf is the help text of a value or of a name given as text.
+// helpOf returns the help for a value; a string is taken as a name.
 func (r *Registry) helpOf(v starlark.Value) (string, bool) {
 	switch v := v.(type) {
 	case *function:
@@ -130,7 +130,7 @@ func (r *Registry) helpOf(v starlark.Value) (string, bool) {
 	return "", false
 }
 
-// scriptHelp is the signature and docstring of a script's own function.
+// scriptHelp returns the signature and docstring of a function of the script.
 func scriptHelp(f *starlark.Function) string {
 	var params []string
 	for i := range f.NumParams() {
@@ -179,14 +179,14 @@ func (r *Registry) Overview() string {
 	return s.String()
 }
 
-// HelpOfName is helpOf for a name.
+// HelpOfName returns the help for a name.
 func (r *Registry) HelpOfName(name string) (string, bool) { return r.helpOf(starlark.String(name)) }
 
-// HelpOf tells of a value what it is: of a function how it is called, of others their methods. ok is
-// false for those without any.
+// HelpOf returns the help for a value: the signature and docstring of a function, the methods of
+// any other value. ok is false if there is no help.
 func (r *Registry) HelpOf(v starlark.Value) (text string, ok bool) {
 	if _, text := v.(starlark.String); text {
-		return "", false // a text is no name here
+		return "", false // a string is a value here, not a name
 	}
 	return r.helpOf(v)
 }

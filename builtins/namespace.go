@@ -6,7 +6,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A namespace is a name with members, such as agg and opt.
+// A namespace is the value of a name with members, such as agg and opt.
 type namespace struct {
 	name    string
 	members starlark.StringDict

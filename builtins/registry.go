@@ -8,14 +8,14 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Registry is all declarations, and the names, help and stubs made of them.
+// A Registry has all declarations, and makes names, help and stubs from them.
 type Registry struct {
 	all   []*Builtin
 	byKey map[string]*Builtin
 }
 
-// NewRegistry collects declarations and adds help, which describes them. A
-// declaration that lacks something is an error: the reference has no gaps.
+// NewRegistry collects declarations and adds the builtin help. An incomplete
+// declaration is an error, so that the reference has no gaps.
 func NewRegistry(groups ...[]*Builtin) (*Registry, error) {
 	r := &Registry{byKey: map[string]*Builtin{}}
 	r.all = append(slices.Concat(groups...), r.help())
@@ -31,7 +31,7 @@ func NewRegistry(groups ...[]*Builtin) (*Registry, error) {
 	return r, nil
 }
 
-// All lists the declarations, as given.
+// All returns the declarations in the given order.
 func (r *Registry) All() []*Builtin { return r.all }
 
 // Find returns the declaration of "join", "agg.count" or "stream.hist"; a
@@ -73,8 +73,8 @@ func (r *Registry) Spaces() []string {
 	return names
 }
 
-// Predeclared are the functions and constants as scripts see them; names with
-// a dot become members of a namespace (agg.count).
+// Predeclared returns the functions and constants for scripts. Names with a dot
+// become members of a namespace (agg.count).
 func (r *Registry) Predeclared() starlark.StringDict {
 	d := starlark.StringDict{}
 	spaces := map[string]*namespace{}
@@ -102,7 +102,7 @@ func (r *Registry) Predeclared() starlark.StringDict {
 	return d
 }
 
-// complete checks that a declaration says everything.
+// complete is an error if a declaration lacks a part.
 func (b *Builtin) complete() error {
 	for _, f := range []struct{ what, text string }{
 		{"name", b.Name}, {"group", string(b.Group)}, {"summary", b.Summary},

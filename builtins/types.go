@@ -12,27 +12,27 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Type says which values a parameter accepts: values of Starlark, such as streams,
-// options and callbacks, which have no event.Type. accept returns the value to
-// use, which may be converted, or ok = false.
+// A Type says which Starlark values a parameter accepts. (Types of event fields are
+// event.Type.) accept returns the value to use, converted if necessary, or ok =
+// false.
 type Type struct {
 	Name   string // as the reference shows it
 	accept func(v starlark.Value) (starlark.Value, bool)
-	// takes reports whether it accepts values of a Starlark type, some of them or all.
+	// takes reports that accept accepts at least some values of a Starlark type.
 	takes func(typ string) bool
-	// hint tells what to write instead of v; nil for no advice.
+	// hint returns a text about what to write instead of v. It may be nil.
 	hint func(v starlark.Value) string
 }
 
 func (t Type) String() string { return t.Name }
 
-// ofTypes is takes of what has one of some Starlark types.
+// ofTypes makes a takes function for some Starlark types.
 func ofTypes(names ...string) func(string) bool {
 	return func(typ string) bool { return slices.Contains(names, typ) }
 }
 
-// Is makes the type of all values whose Starlark type() is one of names:
-// Is("stream").
+// Is makes a Type that accepts all values whose Starlark type() is one of
+// names: Is("stream").
 func Is(names ...string) Type {
 	t := Type{Name: strings.Join(names, " or "), takes: ofTypes(names...)}
 	t.accept = func(v starlark.Value) (starlark.Value, bool) {
@@ -52,7 +52,8 @@ func As(t Type, name string) Type {
 	return t
 }
 
-// Or accepts values that any of the types accepts; the first that does converts.
+// Or makes a Type that accepts values of any of the types. The first type that
+// accepts a value converts it.
 func Or(types ...Type) Type {
 	names := make([]string, len(types))
 	for i, t := range types {
@@ -71,7 +72,7 @@ func Or(types ...Type) Type {
 			}
 			return nil, false
 		},
-		// What two of the types advise is enough: a whole number, or a unit.
+		// Two hints are enough: a whole number, or a unit.
 		hint: func(v starlark.Value) string {
 			var hints []string
 			for _, t := range types {
@@ -87,7 +88,8 @@ func Or(types ...Type) Type {
 	}
 }
 
-// ListOf accepts lists and tuples of t, and passes them on as tuples.
+// ListOf makes a Type that accepts lists and tuples of t, and converts them to
+// tuples.
 func ListOf(t Type) Type {
 	return Type{
 		Name:  "list of " + t.Name,
@@ -118,7 +120,7 @@ func ListOf(t Type) Type {
 	}
 }
 
-// OneOf accepts one of some texts.
+// OneOf makes a Type that accepts one of some strings.
 func OneOf(words ...string) Type {
 	return Type{
 		Name:  `"` + strings.Join(words, `" or "`) + `"`,
@@ -135,10 +137,10 @@ func OneOf(words ...string) Type {
 	}
 }
 
-// callable reports types of functions.
+// callable reports that a Starlark type is a type of functions.
 var callable = ofTypes("function", "builtin", "builtin_function_or_method")
 
-// hasElements reports types whose values may have elements.
+// hasElements reports that values of a Starlark type may have elements.
 func hasElements(typ string) bool {
 	switch typ {
 	case "int", "float", "bool", "string", "NoneType", "duration", "time", "size", "event":
@@ -147,7 +149,8 @@ func hasElements(typ string) bool {
 	return !callable(typ)
 }
 
-// unitHint is the advice to a value that lacks its unit; none for a number that has no room for one.
+// unitHint returns a hint for a value without a unit; "" for a number that is too large for any
+// unit.
 func unitHint(v starlark.Value, unit, example string) string {
 	switch f, ok := starlark.AsFloat(v); {
 	case !ok:
@@ -188,7 +191,7 @@ var (
 			return ""
 		},
 	}
-	// Float accepts ints too, and passes on a float.
+	// Float accepts ints and floats, and converts to a float.
 	Float = Type{
 		Name:  "float",
 		takes: ofTypes("int", "float"),
@@ -199,7 +202,8 @@ var (
 	}
 	Number = Is("int", "float")
 	Dict   = Is("dict")
-	// Elements accepts what has elements: a list, tuple, set, range; not a text.
+	// Elements accepts values with elements, such as a list, tuple, set or
+	// range, but not a string.
 	Elements = Type{Name: "list", takes: hasElements, accept: func(v starlark.Value) (starlark.Value, bool) {
 		_, ok := v.(starlark.Iterable)
 		return v, ok

@@ -1,5 +1,5 @@
-// Package all is the table of all builtins: one line per group. cmd/ppscript,
-// the generator of REFERENCE.md and the tests of examples take it from here.
+// Package all collects the declarations of all builtins, one line per group,
+// for cmd/ppscript, the generator of REFERENCE.md and the tests of examples.
 package all
 
 import (
@@ -14,16 +14,17 @@ import (
 	"ppscript/builtins/values"
 )
 
-// Registry returns every builtin that a script can use.
+// Registry returns the builtins that every script can use.
 func Registry() (*builtins.Registry, error) { return builtins.NewRegistry(groups()...) }
 
-// Workshop adds the builtins of the REPL; Tests adds those of tests, too.
-// Without a shop their help can be read, and none of them called.
+// Workshop returns these and the builtins of the prompt. s does their work; if
+// it is nil, their help can be read, but they cannot be called.
 func Workshop(s *explore.Workbench) (*builtins.Registry, error) {
 	return builtins.NewRegistry(append(groups(), explore.Builtins(s))...)
 }
 
-// Tests returns every builtin there is.
+// Tests returns all builtins: also those of the prompt and of tests. s is as
+// for Workshop.
 func Tests(s *explore.Workbench) (*builtins.Registry, error) {
 	return builtins.NewRegistry(append(groups(), explore.Builtins(s), assert.Builtins())...)
 }

@@ -1,5 +1,5 @@
-// Package assert declares the checks of scripts' tests: assert.eq and the
-// like. A check that fails ends its test, with the line.
+// Package assert declares the checks for tests of scripts, such as assert.eq. A
+// failed check ends its test, and the message shows the line.
 package assert
 
 import (
@@ -15,7 +15,7 @@ import (
 
 const computed = "computed in ppscript; any kernel; no privilege"
 
-// Builtins are the declarations of the group.
+// Builtins declares the checks.
 func Builtins() []*b.Builtin { return []*b.Builtin{eq(), ne(), truth(), contains(), fails()} }
 
 func check(name, summary, failure string, params []b.Param, example string,
@@ -67,7 +67,8 @@ func eq() *b.Builtin {
 		})
 }
 
-// differ shows two values; of lists also where they part.
+// differ makes the error for two different values. For lists it shows the first
+// different element.
 func differ(got, want starlark.Value) error {
 	g, gok := got.(*starlark.List)
 	w, wok := want.(*starlark.List)

@@ -20,23 +20,23 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// This file keeps the output of a session. Tables die with the interval and
-// events with the call, so everything is copied; a log keeps so many lines and
-// counts the others.
+// This file keeps the results of a run as values. Tables are valid only until
+// the next interval and events only during a call, so everything is copied. A
+// log keeps at most maxLines lines and counts the others.
 
-// maxLines bounds a log that is kept.
+// maxLines bounds the lines of a log that are kept.
 const maxLines = 10_000
 
-// A capture is a renderer that remembers.
+// A capture is a renderer that keeps results as values.
 type capture struct {
 	options render.Options
-	names   []string // of the results, by report; "" for one that shows nothing
+	names   []string // names of the results, by report; "" for a report without a result
 	byName  map[string]*Result
 	notes   []string
-	// writing is for the results.
+	// writing becomes Result.writing.
 	writing func() context.Context
 	permit  func(plan.Use) error
-	each    bool // the results of each interval are kept
+	each    bool // keep the results of each interval
 }
 
 func newCapture(o render.Options, reports []plan.Report, writing func() context.Context,
@@ -50,7 +50,8 @@ func newCapture(o render.Options, reports []plan.Report, writing func() context.
 	}
 }
 
-// resultNames are the names that package plan gives.
+// resultNames returns the names that package plan gives to the results of
+// reports.
 func resultNames(reports []plan.Report) []string {
 	seen := map[string]int{}
 	name := func(base string) string {
@@ -138,8 +139,8 @@ func ownStacks(s *result.Stacks) *result.Stacks {
 	return &own
 }
 
-// interval keeps the result of an interval, where that was asked for. What comes at the end of a run
-// may be an interval without any time.
+// interval appends a result to the list of intervals, if they are kept. An empty interval at the
+// end of the run is left out.
 func (c *capture) interval(r *Result) {
 	if !c.each || r.meta.Final && r.meta.End <= r.meta.Begin {
 		return
@@ -149,7 +150,7 @@ func (c *capture) interval(r *Result) {
 	r.intervals = append(r.intervals, &one)
 }
 
-// why keeps the causes, as a table, and the whole to be shown.
+// why keeps the causes as a table, and the whole explanation to be shown.
 func (c *capture) why(w *result.Why) {
 	r := c.of(w.Name)
 	t := story.Causes(w, unit.US, 0)
@@ -157,7 +158,8 @@ func (c *capture) why(w *result.Why) {
 	r.why = &causesView{w, t}
 }
 
-// line adds one event to a log, in every format: it cannot be rendered later.
+// line adds an event to a log, rendered in every format, because the event is
+// not valid later.
 func (c *capture) line(r *Result, x result.Result, row func() starlark.Value) error {
 	if r.log == nil {
 		log, err := newLog(c.options)
@@ -179,7 +181,7 @@ func (c *capture) line(r *Result, x result.Result, row func() starlark.Value) er
 	return nil
 }
 
-// A log is the lines of a log or of slow pairs.
+// A log has the lines of a log or of slow pairs.
 type log struct {
 	rows    []starlark.Value
 	omitted int
@@ -216,8 +218,8 @@ func (c *capture) Note(kind string, fields ...render.NoteField) error {
 
 func (c *capture) Flush() error { return nil }
 
-// results returns the results that came, in the order of the reports. A log without
-// events is an empty one.
+// results returns the results in the order of the reports. A log without events is
+// an empty result.
 func (c *capture) results(o session.Outcome) []starlark.Value {
 	var list []starlark.Value
 	for _, name := range c.names {
@@ -234,7 +236,8 @@ func (c *capture) results(o session.Outcome) []starlark.Value {
 	return list
 }
 
-// eventRow is an event as a struct: sample members, then its own fields.
+// eventRow converts an event to a struct with the sample members and the
+// event's own fields.
 func eventRow(e *event.Event) starlark.Value {
 	d := starlark.StringDict{
 		"event": starlark.String(e.Stream.Schema.Name),
@@ -262,7 +265,7 @@ func detailRow(d *result.Detail) starlark.Value {
 	return starlarkstruct.FromStringDict(starlark.String("pair"), row)
 }
 
-// own copies a text out of the event's memory.
+// own copies a string, since its bytes may be in the event's memory.
 func own(v starlark.Value) starlark.Value {
 	if s, ok := v.(starlark.String); ok {
 		return starlark.String(strings.Clone(string(s)))

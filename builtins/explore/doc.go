@@ -1,10 +1,11 @@
-// Package explore declares the builtins of the REPL and of tests, which
-// scripts lack: run a pipeline now and hold its result as a value, record and
-// look again, ask what events there are.
+// Package explore declares the builtins of the prompt (REPL) and of tests: run
+// a pipeline now and return its result as a value, record events and read them
+// repeatedly, list events and fields.
 //
-// Scripts that are run as profilers do not have these names: they return
-// results, and the host runs them. The REPL and `ppscript test` do. Both give
-// a Workbench, which says how to run; the reference is made without one.
+// A script that runs as a profiler does not have these names: its main returns
+// results, and the host runs them. The prompt and `ppscript test` provide a
+// Workbench, which runs pipelines for the builtins. The reference is made
+// without one.
 package explore
 
 import (
@@ -13,7 +14,7 @@ import (
 
 const computed = "computed in ppscript; any kernel; no privilege"
 
-// Builtins are the declarations. s may be nil where nothing will be called.
+// Builtins declares the builtins. s may be nil if none of them will be called.
 func Builtins(s *Workbench) []*b.Builtin {
 	list := []*b.Builtin{
 		s.run(), s.script(), s.record(), s.use(), s.explain(), s.fields(), s.findEvents(),

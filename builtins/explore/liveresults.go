@@ -8,10 +8,10 @@ import (
 	"ppscript/runtime/result"
 )
 
-// liveRenderer renders results while they come. Lines of logs are shown at once; results that come
-// when the run ends form one text, for a pager.
+// A liveRenderer renders results during a run. Lines of logs are shown at once. All other results
+// are collected into one text, which is shown in a pager at the end of the run.
 type liveRenderer struct {
-	render.Renderer // of the lines
+	render.Renderer // renders the lines of logs
 	whole           render.Renderer
 	text            bytes.Buffer
 	out             io.Writer
@@ -35,7 +35,7 @@ func (s *liveRenderer) Show(r result.Result) error {
 	return s.Renderer.Show(r)
 }
 
-// end shows what waited for the end of the run.
+// end shows the collected results.
 func (s *liveRenderer) end(page func(text string) error) error {
 	if err := s.Renderer.Flush(); err != nil {
 		return err

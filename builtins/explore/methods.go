@@ -12,7 +12,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// resultBuiltins are the methods of results.
+// resultBuiltins declares the methods of results.
 func resultBuiltins() []*b.Builtin { return []*b.Builtin{resultTop(), resultSort(), resultSave()} }
 
 const ran = counted + "\n"
@@ -36,7 +36,7 @@ func resultTop() *b.Builtin {
 				return nil, c.Errorf("n", "got %d, want at least 1", n)
 			}
 			r := *c.Receiver.(*Result)
-			r.intervals = nil // of the changed copy there are none
+			r.intervals = nil // a changed copy has no intervals
 			switch {
 			case r.table != nil:
 				t := *r.table

@@ -11,29 +11,30 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file lets many runs read one pipe: each statement of the REPL reads the
-// input from its begin, and a pipe has that once. So it is read to its end when it
-// is wanted first, into a file that goes with the shop.
+// This file lets several runs read the same named pipe. Each statement at the
+// prompt reads its input from the beginning, but a pipe can be read only once. So
+// at its first use the pipe is read to its end into a temporary file, which is
+// removed with the Workbench.
 
-// maxPipe bounds the copy of a pipe, on disk.
+// maxPipe bounds the copy of a pipe, in bytes.
 const maxPipe = 1 << 30
 
-// A keptPipe is a pipe with a copy of the bytes that were read.
+// A keptPipe is a pipe with the file into which its content is copied.
 type keptPipe struct {
-	in   *infile.File // nil when all was read
+	in   *infile.File // nil when the pipe has been read to its end
 	path string
-	fail error // why it cannot be had
+	fail error // the error of the read, if it failed
 }
 
-// lasting is a recording that can be read as often as one likes: input itself, or
-// a copy of a pipe's content. When the statement is interrupted while it comes,
-// the next one goes on.
+// lasting returns the path of a recording that can be read repeatedly: input
+// itself, or the copy of a pipe. If the user interrupts the statement while the
+// pipe is copied, the next statement continues the copy.
 func (s *Workbench) lasting(input string) (string, error) {
 	k := s.pipes[input]
 	if k == nil {
 		st, err := os.Stat(input)
 		if err != nil || st.Mode()&fs.ModeNamedPipe == 0 {
-			return input, nil // opening it will give the error
+			return input, nil // opening the file will report an error
 		}
 		in, err := infile.Open(input, maxPipe)
 		if err != nil {
@@ -58,7 +59,7 @@ func (s *Workbench) lasting(input string) (string, error) {
 	return k.path, k.read(s.Context(), input)
 }
 
-// read takes the rest of the pipe.
+// read copies the rest of the pipe.
 func (k *keptPipe) read(ctx context.Context, input string) error {
 	out, err := os.OpenFile(k.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -66,7 +67,7 @@ func (k *keptPipe) read(ctx context.Context, input string) error {
 	}
 	err = errors.Join(k.in.CopyTo(ctx, out), out.Close())
 	if ctx.Err() != nil {
-		return err // there may be more of it
+		return err // interrupted: the next read continues
 	}
 	if err != nil {
 		k.fail = diag.Errorf(diag.Usage, "read pipe", input, "%w", diag.Reason(err)).

@@ -19,7 +19,7 @@ import (
 
 // This file draws results in the terminal.
 
-// A Drawing is what plot returns: text that shows without quotes.
+// A Drawing is the value of plot(...): text that is printed without quotes.
 type Drawing string
 
 func (d Drawing) String() string        { return strings.TrimRight(string(d), "\n") }
@@ -28,7 +28,7 @@ func (d Drawing) Freeze()               {}
 func (d Drawing) Truth() starlark.Bool  { return d != "" }
 func (d Drawing) Hash() (uint32, error) { return starlark.String(d).Hash() }
 
-// Bounds of what a drawing has.
+// Default number of rows, and maximum number of lines, of a drawing.
 const (
 	plotRows  = 20
 	plotLines = 8
@@ -95,7 +95,7 @@ func (p *plotter) draw() (string, error) {
 	return "", errors.New("a log has no numbers to draw")
 }
 
-// lost tells what the drawing lacks.
+// lost returns a line about the events that the drawing lacks.
 func (p *plotter) lost() string {
 	loss := p.of.meta.Loss
 	if len(p.of.intervals) > 1 {
@@ -116,7 +116,7 @@ func (p *plotter) lost() string {
 	return "not among them: " + strings.Join(parts, ", ") + "\n"
 }
 
-// number is the column to draw.
+// number returns the index of the column to draw.
 func (p *plotter) number(t *result.Table) (int, error) {
 	if p.column != "" {
 		i, err := t.Index(p.column)
@@ -142,7 +142,7 @@ func numbers(t *result.Table, column int) bool {
 	})
 }
 
-// heading says what is drawn: "count by comm".
+// heading returns the heading of a drawing, such as "count by comm".
 func heading(t *result.Table, column int) string {
 	var keys []string
 	for i := range t.Columns {
@@ -180,7 +180,7 @@ func (p *plotter) bars() (string, error) {
 	return text + p.lost(), nil
 }
 
-// lines draws the number of each key over the intervals; that of the keys with the largest sums.
+// lines draws a line over the intervals for each of the keys with the largest sums.
 func (p *plotter) lines() (string, error) {
 	type key struct {
 		chart.Line
@@ -247,7 +247,8 @@ func (p *plotter) lines() (string, error) {
 	return text + p.lost(), nil
 }
 
-// stacks draws the largest ones, by their innermost function.
+// stacks draws a bar for each of the largest stacks, named by its innermost
+// function.
 func (p *plotter) stacks() string {
 	s := *p.of.stacks
 	s.Samples = slices.Clone(s.Samples)

@@ -26,31 +26,31 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// A Result is a result with its contents, as run returns it. Methods
-// return changed copies.
+// A Result is the value that run returns: a result with its contents. Its
+// methods return changed copies.
 type Result struct {
 	name    string
 	meta    result.Meta
 	options render.Options
 	sorted  bool // the user chose the order of the rows
-	// writing is the context for the files of save, which ends at Ctrl-C;
-	// nil: save may make none.
+	// writing returns the context in which save writes files; it ends at
+	// Ctrl-C. Nil: save is not allowed.
 	writing func() context.Context
-	// permit is asked for each of them; nil permits all.
+	// permit is called for each file of save; nil permits all.
 	permit func(plan.Use) error
 
-	// A single one is itself; a log without events has none.
+	// One of these is set; none for a log without events.
 	table  *result.Table
 	hist   *result.Table // a histogram
 	stacks *result.Stacks
 	log    *log
 	why    *causesView
-	// intervals are the results of each, oldest first, of a run that has some; the result itself is
-	// then that of the last one.
+	// intervals has the results of all intervals of a run with intervals, oldest first. The result
+	// itself is then the last one.
 	intervals []*Result
 }
 
-// causesView shows where time went; its table holds the causes.
+// A causesView is the explanation of a Why, with its causes as a table.
 type causesView struct {
 	*result.Why
 	table *result.Table
@@ -61,7 +61,7 @@ var (
 	_ starlark.Sequence = (*Result)(nil)
 )
 
-// String is the result as text output shows it.
+// String returns the result as text output shows it.
 func (r *Result) String() string {
 	text, err := r.render("text", false)
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *Result) Freeze()               {}
 func (r *Result) Truth() starlark.Bool  { return r.Len() > 0 }
 func (r *Result) Hash() (uint32, error) { return 0, errors.New("unhashable: result") }
 
-// Describe says of which shape the result is, and how large.
+// Describe returns a text with the kind and the size of the result.
 func (r *Result) Describe() string {
 	shape := "log"
 	switch {
@@ -92,7 +92,7 @@ func (r *Result) Describe() string {
 	return text
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (r *Result) Len() int {
 	switch {
 	case r.table != nil:
@@ -107,10 +107,10 @@ func (r *Result) Len() int {
 	return 0
 }
 
-// Iterate goes over the rows.
+// Iterate returns an iterator over the rows.
 func (r *Result) Iterate() starlark.Iterator { return r.rows().Iterate() }
 
-// rows are the rows as structs.
+// rows returns the rows as structs.
 func (r *Result) rows() *starlark.List {
 	var out []starlark.Value
 	switch {
@@ -165,7 +165,8 @@ func (r *Result) bucketRow(row []event.Value) starlark.Value {
 	return starlarkstruct.FromStringDict(starlark.String("row"), d)
 }
 
-// bound is the bound of a bucket as a value of the histogram's unit.
+// bound returns the bound of a bucket as a duration, a size or an int,
+// depending on the column's unit.
 func bound(c *result.Column, n int64) starlark.Value {
 	switch c.Unit.Base {
 	case "ns":
@@ -189,7 +190,7 @@ func (r *Result) stackRow(s *result.StackSample) starlark.Value {
 	return starlarkstruct.FromStringDict(starlark.String("row"), d)
 }
 
-// loss is the losses of the result.
+// loss returns a struct with the counts of all kinds of loss.
 func (r *Result) loss() starlark.Value {
 	l := r.meta.Loss
 	d := starlark.StringDict{}
@@ -199,7 +200,7 @@ func (r *Result) loss() starlark.Value {
 	return starlarkstruct.FromStringDict(starlark.String("loss"), d)
 }
 
-// columns are the names of a row's cells.
+// columns returns the names of the columns.
 func (r *Result) columns() *starlark.List {
 	var out []starlark.Value
 	if r.table != nil {
@@ -214,7 +215,7 @@ func (r *Result) columns() *starlark.List {
 	return starlark.NewList(out)
 }
 
-// attributes are the attributes of a result that are not methods.
+// attributes has the names of a result's attributes that are not methods.
 var attributes = []string{"columns", "intervals", "loss", "name", "rows", "samples", "text", "title"}
 
 var resultMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("result", resultBuiltins()) })
@@ -247,12 +248,13 @@ func (r *Result) Attr(name string) (starlark.Value, error) {
 	return resultMethods().Attr(r, name)
 }
 
-// AttrNames lists them.
+// AttrNames lists the attributes and methods.
 func (r *Result) AttrNames() []string {
 	return append(slices.Clone(attributes), resultMethods().Names()...)
 }
 
-// render writes the result in a format; all says that each of its intervals is.
+// render renders the result in a format. With all, it renders all of its
+// intervals.
 func (r *Result) render(format string, all bool) ([]byte, error) {
 	if r.log != nil {
 		f := r.log.formats[format]
@@ -298,7 +300,7 @@ func (r *Result) show(w render.Renderer) error {
 	return nil
 }
 
-// write is the result in the format that the file's name asks for.
+// write writes the result to w in the format for the extension of path.
 func (r *Result) write(w io.Writer, path string) error {
 	if f, ok := render.StackFormatOf(path); ok {
 		if filepath.Ext(path) == ".svg" && r.hist != nil && len(r.intervals) > 1 {
@@ -323,7 +325,7 @@ func (r *Result) write(w io.Writer, path string) error {
 	return err
 }
 
-// save writes the file only when its text is complete.
+// save renders the result completely before it opens the file.
 func (r *Result) save(ctx context.Context, path string) error {
 	var out bytes.Buffer
 	if err := r.write(&out, path); err != nil {

@@ -18,7 +18,7 @@ import (
 
 const counted = `x = tracepoint("sched:sched_switch").by("prev_comm").count()`
 
-// maxIntervals bounds the results that a run keeps.
+// maxIntervals bounds the intervals whose results a run keeps.
 const maxIntervals = 1000
 
 func (s *Workbench) run() *b.Builtin {
@@ -79,8 +79,8 @@ func seconds(c *b.Call) time.Duration {
 	return time.Duration(c.Float("seconds") * float64(time.Second))
 }
 
-// beside is a path as the script means it: relative to its own file. What the
-// user types is relative to the directory.
+// beside resolves a path in a script, which is relative to the script's file. A
+// path that the user types is relative to the working directory.
 func beside(c *b.Call, path string) string {
 	if path == "" || path == "-" || strings.Contains(path, "\n") || filepath.IsAbs(path) {
 		return path
@@ -132,7 +132,8 @@ func (s *Workbench) script() *b.Builtin {
 	}
 }
 
-// optionValues gives the arguments of script to the script's options.
+// optionValues converts the keyword arguments of script(...) to values of the
+// script's options.
 func optionValues(set *option.Set, c *b.Call) (*option.Values, error) {
 	given := map[string][]string{}
 	for _, kv := range c.KW {
@@ -171,7 +172,7 @@ func optionValues(set *option.Set, c *b.Call) (*option.Values, error) {
 	return set.Values(given, args)
 }
 
-// A Recording is a perf.data file, as record makes it.
+// A Recording is the value of record(...): a perf.data file.
 type Recording struct {
 	Path   string
 	Events []string
@@ -192,7 +193,7 @@ func (r *Recording) Truth() starlark.Bool  { return true }
 func (r *Recording) Hash() (uint32, error) { return 0, errors.New("unhashable: recording") }
 func (r *Recording) AttrNames() []string   { return []string{"events", "path"} }
 
-// Attr returns a part of it.
+// Attr returns an attribute.
 func (r *Recording) Attr(name string) (starlark.Value, error) {
 	switch name {
 	case "path":

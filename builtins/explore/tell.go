@@ -26,7 +26,7 @@ import (
 // This file answers questions about events and pipelines without running
 // anything.
 
-// Sources are the events that a value is made of, each once.
+// Sources returns the sources of the streams and results in a value, each once.
 func Sources(v starlark.Value) []*plan.Source {
 	var list []*plan.Source
 	var walk func(s plan.Stream)
@@ -61,7 +61,8 @@ func inputs(r plan.Report) []plan.Stream {
 	return nil
 }
 
-// eventsOf names the events to record.
+// eventsOf returns the names of the events to record: v is a name, a pipeline,
+// or a list of these; None means the last run.
 func (s *Workbench) eventsOf(v starlark.Value) ([]string, error) {
 	if text, ok := starlark.AsString(v); ok {
 		return []string{text}, nil
@@ -172,7 +173,7 @@ func (s *Workbench) fields() *b.Builtin {
 	}
 }
 
-// Fields tells the fields of the events of that name, or of the events that fit a pattern.
+// Fields describes the fields of an event, or of all events whose names match a pattern.
 func (s *Workbench) Fields(name string) (string, error) {
 	schemas, err := s.Schemas(name)
 	if err != nil {
@@ -208,8 +209,8 @@ func describe(w *strings.Builder, s *event.Schema) {
 	fmt.Fprintf(w, "    and of every event: %s\n", strings.Join(members, " "))
 }
 
-// schemasOf finds the events of a source: events that are no tracepoints have no
-// format in tracefs, but fields all the same.
+// schemasOf finds the schemas of a source. Events other than tracepoints have no
+// format in tracefs, so they are opened to find their fields.
 func (s *Workbench) schemasOf(src *plan.Source) ([]*event.Schema, error) {
 	if src.Kind == eventspec.Tracepoint {
 		return s.Schemas(src.FullName())
@@ -222,8 +223,8 @@ func (s *Workbench) schemasOf(src *plan.Source) ([]*event.Schema, error) {
 	return session.Schemas(s.Context(), cfg, src)
 }
 
-// Schemas finds events by name, tracepoints also by pattern: in the recording in
-// use, else in the kernel.
+// Schemas finds the schemas of events by name, for tracepoints also by pattern,
+// in the recording in use, else in the kernel.
 func (s *Workbench) Schemas(name string) ([]*event.Schema, error) {
 	if list, err := eventstring.Parse(name, kernel.ParseCPUList); err == nil && len(list) == 1 &&
 		list[0].Kind != eventspec.Tracepoint && list[0].Kind != eventspec.Script {
@@ -275,7 +276,7 @@ func (s *Workbench) Schemas(name string) ([]*event.Schema, error) {
 	return found, nil
 }
 
-// input is the recording in use, "" for the kernel.
+// input returns the path of the recording in use, "" for the kernel.
 func (s *Workbench) input() (string, error) {
 	if s.recording != nil {
 		return s.recording.Path, nil

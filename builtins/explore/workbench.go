@@ -23,27 +23,29 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// DefaultTime is how long a run without another end lasts.
+// DefaultTime is the duration of a run without another bound.
 const DefaultTime = 5 * time.Second
 
-// A Workbench lends the builtins the abilities of its owner, the REPL or a test:
-// to run, record and write. It is used by one goroutine.
+// A Workbench runs, records and writes for the builtins, with the functions of
+// its owner: the prompt or a test. One goroutine uses it.
 type Workbench struct {
-	// Base is the target and the options that every run has.
+	// Base has the target and the options of every run.
 	Base session.Config
-	// Reports makes reports of the values that a script returned; streams are logs.
+	// Reports converts values to reports; a stream becomes a log.
 	Reports func(v starlark.Value) ([]plan.Report, error)
-	// Context is the context of runs, which ends at Ctrl-C.
+	// Context returns the context of runs, which ends at Ctrl-C.
 	Context func() context.Context
-	// Say tells the user something beside results.
+	// Say prints a message to the user.
 	Say func(line string)
-	// Stdout shows results while they come; nil: only values.
+	// Stdout receives results during a run; nil: they are only returned as
+	// values.
 	Stdout io.Writer
 	Render render.Options
 	Abilities
 	// Save says that results may be written to files.
 	Save bool
-	// Replay says that runs need a recording: tests do not look at the kernel.
+	// Replay says that runs need a recording, as in tests, which do not open
+	// live events.
 	Replay bool
 
 	running atomic.Bool
@@ -51,28 +53,30 @@ type Workbench struct {
 	recordings
 }
 
-// Abilities are what only some owners can do.
+// Abilities has functions that only some owners provide.
 type Abilities struct {
-	// Record records events into a file; nil: it is not allowed.
+	// Record records events into a file; nil: not allowed.
 	Record func(ctx context.Context, events []string, path string, d time.Duration) error
-	// Reload runs the file again that the REPL was started with; nil: none.
+	// Reload loads the prompt's file again; nil: the prompt was started without
+	// a file.
 	Reload func() error
-	// Load loads the script that a name means.
+	// Load loads a script by name.
 	Load func(h *script.Host, name string) (*script.Module, error)
-	// Page shows a text that may be longer than the screen; nil: Stdout takes it.
+	// Page shows a text that may be longer than the screen; nil: it is written to
+	// Stdout.
 	Page func(text string) error
-	// Doctor is the text of doctor(); nil: it is not allowed.
+	// Doctor returns the text for doctor(); nil: not allowed.
 	Doctor func() (string, error)
 }
 
-// recordings are the recordings that runs read.
+// recordings has the recordings that runs read.
 type recordings struct {
-	recording *Recording           // in use; nil: the kernel, or Base's input
-	scratch   []string             // directories of recordings that were made
-	pipes     map[string]*keptPipe // by the name that was given
+	recording *Recording           // the recording in use; nil: the kernel, or the input of Base
+	scratch   []string             // temporary directories
+	pipes     map[string]*keptPipe // by path
 }
 
-// Close removes the recordings that were made.
+// Close closes pipes and removes the temporary recordings.
 func (s *Workbench) Close() error {
 	err := s.closePipes()
 	for _, dir := range s.scratch {
@@ -84,7 +88,7 @@ func (s *Workbench) Close() error {
 	return err
 }
 
-// A Limit says when a run ends, and on which input it runs.
+// A Limit says when a run ends, what it reads, and how often it makes results.
 type Limit struct {
 	Time   time.Duration
 	Events uint64
@@ -92,12 +96,12 @@ type Limit struct {
 	Every  time.Duration // the interval of results; 0: one result
 }
 
-// Running reports that a session runs, which the end of its context stops. It
-// may be called from any goroutine.
+// Running reports that a session is running; the end of its context will stop
+// it. Any goroutine may call it.
 func (s *Workbench) Running() bool { return s.running.Load() }
 
-// Run runs reports and returns one result for each of them. live shows
-// everything on Stdout while it comes.
+// Run runs reports and returns one result for each. With live, results are also
+// shown on Stdout during the run.
 func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.Value, error) {
 	if s.Context().Err() != nil {
 		return nil, diag.Errorf(diag.Run, "run", "", "interrupted")
@@ -173,7 +177,7 @@ func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.V
 	return cap.results(outcome), nil
 }
 
-// directory makes one that goes with the shop.
+// directory makes a temporary directory, which Close removes.
 func (s *Workbench) directory() (string, error) {
 	dir, err := os.MkdirTemp("", "ppscript-")
 	if err == nil {
@@ -182,8 +186,8 @@ func (s *Workbench) directory() (string, error) {
 	return dir, err
 }
 
-// Evaluate runs a value that is a pipeline or a result to be, and shows it
-// while it runs. ok is false for values of other kinds.
+// Evaluate runs v if it is a pipeline, or a list of pipelines, and shows
+// results during the run. ok is false for any other value.
 func (s *Workbench) Evaluate(v starlark.Value, l Limit) (out starlark.Value, ok bool, err error) {
 	if !runnable(v) {
 		return nil, false, nil
@@ -199,7 +203,7 @@ func (s *Workbench) Evaluate(v starlark.Value, l Limit) (out starlark.Value, ok 
 	return valueOf(v, list), true, nil
 }
 
-// runnable reports that v is something to run, or a list of such things.
+// runnable reports that v is a pipeline or a list of pipelines.
 func runnable(v starlark.Value) bool {
 	switch v.Type() {
 	case "stream", "table", "log", "why", "stacks":
@@ -216,7 +220,8 @@ func runnable(v starlark.Value) bool {
 	return false
 }
 
-// valueOf is a list of results for a list of pipelines, else the one result.
+// valueOf returns the results as a list if asked is a list of pipelines, else
+// the single result.
 func valueOf(asked starlark.Value, list []starlark.Value) starlark.Value {
 	if asked.Type() != "list" && asked.Type() != "tuple" && len(list) == 1 {
 		return list[0]
@@ -224,7 +229,8 @@ func valueOf(asked starlark.Value, list []starlark.Value) starlark.Value {
 	return starlark.NewList(list)
 }
 
-// needs is the error for something that the owner does not allow.
+// needs makes the error for a builtin that the owner does not allow. what is
+// the hint.
 func needs(c *b.Call, what string) error {
 	return &diag.Error{Op: c.Builtin.FullName(), Cause: fmt.Errorf("not possible here"), Hint: what}
 }

@@ -25,7 +25,7 @@ func write() error {
 	}
 	dir := "builtins"
 	if _, err := os.Stat("builtin.go"); err == nil {
-		dir = "." // go generate runs in the package's folder
+		dir = "." // go generate runs in the package's directory
 	}
 	return errors.Join(os.WriteFile(filepath.Join(dir, "REFERENCE.md"), []byte(r.Reference()), 0o644),
 		os.WriteFile(filepath.Join(dir, "builtins.pyi"), []byte(r.Stubs()), 0o644))

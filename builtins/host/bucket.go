@@ -77,8 +77,8 @@ func compileBucket(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 
 var errBucket = errors.New("the bucket begins below what 64 bits can hold")
 
-// bucketOf is the lower bound of the bucket that x falls into: a power of two, 0
-// below 1, or with a width the multiple of it.
+// bucketOf returns the lower bound of the bucket that contains x. Width 0 means
+// powers of two, with 0 for x below 1.
 func bucketOf(x, width int64) (int64, error) {
 	switch {
 	case width == 0 && x < 1:
@@ -97,8 +97,8 @@ func bucketOf(x, width int64) (int64, error) {
 	return low, nil
 }
 
-// number is a number, duration or size in its base unit, and a function
-// that makes a value of its kind.
+// number returns a number, duration or size as an integer in its base unit, and
+// a function that converts such an integer back to the same kind.
 func number(v starlark.Value) (int64, func(int64) starlark.Value) {
 	switch v := v.(type) {
 	case value.Duration:

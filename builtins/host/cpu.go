@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// cpuModel declares the CPU's model, by which profilers choose among the CPU's own events.
+// cpuModel declares cpu_model(), by which profilers choose among events of a CPU model.
 func cpuModel() *b.Builtin {
 	return &b.Builtin{
 		Name: "cpu_model", Group: b.Hosted, Summary: "The vendor and the model of this machine's CPU.",

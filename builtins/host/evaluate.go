@@ -65,8 +65,8 @@ func evaluate() *b.Builtin {
 	}
 }
 
-// services returns the services of the run, for the expression's functions; before the run
-// begins, they know nothing.
+// services returns the services of the run, for functions in the expression. Before the
+// run begins, they return empty texts.
 func services(c *b.Call) expr.Services {
 	if s := frontend.ServicesOf(c.Thread); s != nil {
 		return *s

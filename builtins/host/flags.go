@@ -65,14 +65,14 @@ func compileFlags(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 		}})
 }
 
-// flagNames are the names of bits, lowest bit first.
+// flagNames has the names of bits, the lowest bits first.
 type flagNames struct {
 	bits  []uint64
 	names []string
 	sep   string
 }
 
-// newFlagNames reads {bit: name}.
+// newFlagNames converts a dict {bit: name}.
 func newFlagNames(d *starlark.Dict, sep string) (*flagNames, error) {
 	t := &flagNames{sep: sep}
 	for _, kv := range d.Items() {
@@ -92,7 +92,8 @@ func newFlagNames(d *starlark.Dict, sep string) (*flagNames, error) {
 	return t, nil
 }
 
-// Append appends the names of x's bits; bits without a name are a hex number.
+// append appends the names of the bits of x; bits without a name are appended
+// as a hexadecimal number.
 func (t *flagNames) append(dst []byte, x uint64) []byte {
 	start := len(dst)
 	rest := x

@@ -13,7 +13,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file reads templates: text with {fields}. spec.go prints one value.
+// This file formats templates: text with {fields}. spec.go formats one value.
 
 func fmtBuiltin() *b.Builtin {
 	return &b.Builtin{
@@ -49,16 +49,17 @@ func hintOf(err error) string {
 	return `write for example fmt("{:>8} {:.2f}", name, value); a brace itself is {{ or }}`
 }
 
-// A formatter fills one template.
+// A formatter formats one template.
 type formatter struct {
 	args   starlark.Tuple
 	named  []starlark.Tuple
-	next   int  // of the automatic numbers
+	next   int  // index of the value for the next {}
 	auto   bool // {} was used
 	manual bool // {0} was used
 }
 
-// format fills a template; depth 1 is a template inside a spec, {:>{w}}.
+// format formats a template. depth is 1 for a template inside a spec, such as
+// {:>{w}}.
 func (f *formatter) format(s string, depth int) (string, error) {
 	var out strings.Builder
 	for {
@@ -95,7 +96,8 @@ func (f *formatter) format(s string, depth int) (string, error) {
 	}
 }
 
-// matching is the index of the brace that closes s[0].
+// matching returns the index of the brace that closes s[0]; -1 if there is
+// none.
 func matching(s string) int {
 	depth := 0
 	for i := range len(s) {
@@ -111,7 +113,7 @@ func matching(s string) int {
 	return -1
 }
 
-// field prints a field in braces: name, !conversion, :spec.
+// field formats the content of braces: name, !conversion, :spec.
 func (f *formatter) field(s string, depth int) (string, error) {
 	name, text, _ := strings.Cut(s, ":")
 	name, conv, converted := strings.Cut(name, "!")
@@ -145,7 +147,8 @@ func (f *formatter) field(s string, depth int) (string, error) {
 	return out, nil
 }
 
-// value finds the value of "", "0", "name" or "name.attr".
+// value returns the value for the name of a field: "", "0", "name" or
+// "name.attr".
 func (f *formatter) value(name string) (starlark.Value, error) {
 	first, attrs, dotted := strings.Cut(name, ".")
 	v, err := f.first(first)
@@ -200,7 +203,7 @@ func (f *formatter) first(name string) (starlark.Value, error) {
 	return f.args[i], nil
 }
 
-// plain is a value as print shows it: texts without quotes.
+// plain returns the text of a value as print shows it: strings without quotes.
 func plain(v starlark.Value) string {
 	if s, ok := starlark.AsString(v); ok {
 		return s

@@ -10,15 +10,16 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// This file bounds states. Each call of a script has bounds of its own, but a state
-// can grow by a little in each of millions of calls.
+// This file bounds the memory of states. Each call of a script's function has
+// bounds of its own, but a state can grow a little in each of millions of calls.
 
-// A growth is asked at each access of a state. To add up what a state holds takes
-// the longer the more that is, so it is done only when the heap has grown.
+// A growth checks the size of a state. It is called at each access of the state.
+// To measure a large state takes long, so it is measured only after the heap has
+// grown.
 type growth struct {
-	most     limits.Policy // its Memory is how much a state may hold
+	most     limits.Policy // Memory bounds the bytes of a state
 	accesses int
-	next     int64 // how large the heap is when to add up again
+	next     int64 // heap size, in bytes, at which to measure again
 }
 
 func (g *growth) bounded(s *state) error {
@@ -39,7 +40,8 @@ func (g *growth) bounded(s *state) error {
 			"stream.by(\"comm\").count(); %s", g.most.Raise(limits.Memory, unit.Size(2*most)))
 }
 
-// sizeOf is about how many bytes a value holds, up to a little more than most.
+// sizeOf returns the approximate size of a value in bytes. It stops when the
+// size exceeds most.
 func sizeOf(v starlark.Value, most int64) (bytes int64) {
 	const word = 16 // an interface
 	seen := map[starlark.Value]bool{}

@@ -1,6 +1,6 @@
-// Package host declares functions that scripts need and Starlark lacks:
-// formatting, state that survives freezing, and calls whose failure is a
-// value.
+// Package host declares general functions for scripts that Starlark lacks:
+// formatting, mutable state, calls that return their error, facts about the
+// machine, and functions that can be compiled for per-event code.
 package host
 
 import (
@@ -12,7 +12,7 @@ import (
 
 const source = "computed in ppscript; any kernel; no privilege"
 
-// Builtins are the declarations of the group.
+// Builtins declares the functions.
 func Builtins() []*b.Builtin {
 	list := []*b.Builtin{
 		fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallNumber(),

@@ -56,8 +56,8 @@ func readKernel() *b.Builtin {
 	}
 }
 
-// kernelPlace is the address of a number, a text with one, or a symbol with
-// an offset.
+// kernelPlace returns an address of the kernel: v is a number, a string with a
+// number, or a symbol with an offset.
 func kernelPlace(v starlark.Value) (uint64, error) {
 	if n, ok := v.(starlark.Int); ok {
 		addr, fits := n.Uint64()

@@ -10,7 +10,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// onlyPrograms is the error of the interpreter.
+// onlyPrograms makes the error for a function that only programs in the kernel
+// can compute.
 func onlyPrograms(name string) error {
 	return diag.Errorf(diag.Run, name, "", "only a function of the event that is compiled can ask for it").
 		WithHint("name it with let() before a function that stays interpreted: .let(parent = \"task()->real_parent->comm\")")

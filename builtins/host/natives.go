@@ -17,8 +17,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file makes the builtins of package native. Functions that take values which only scripts have are one
-// file each: their help, their code for the interpreter, and the compilation of calls.
+// This file declares the functions of package native as builtins. Each function with parameters
+// that only scripts can have, such as dicts, has a file of its own, with its help, its code for the
+// interpreter and the compilation of calls.
 
 const nativeCost = "2 to 10 ns in a native function, 50 ns in an interpreted one"
 
@@ -33,10 +34,10 @@ func natives() []*b.Builtin {
 	return list
 }
 
-// address accepts all 64-bit numbers.
+// address accepts all 64-bit numbers, also unsigned ones.
 var address = b.Is("int")
 
-// builtinOf declares a function.
+// builtinOf declares the builtin for a native function.
 func builtinOf(f *native.Function) *b.Builtin {
 	x := &b.Builtin{
 		Name: f.Name, Group: b.Hosted, Summary: f.Summary, Result: f.Result,
@@ -61,7 +62,7 @@ func builtinOf(f *native.Function) *b.Builtin {
 	return x
 }
 
-// paramOf declares a parameter.
+// paramOf converts a parameter of a native function.
 func paramOf(p native.Param) b.Param {
 	x := b.Param{Name: p.Name, Doc: p.Doc, Unit: p.Unit, Required: !p.Optional}
 	switch p.Kind {
@@ -79,7 +80,8 @@ func paramOf(p native.Param) b.Param {
 	return x
 }
 
-// compile compiles calls whose arguments are what the parameters take; others stay interpreted.
+// compile compiles calls whose arguments have the types of the parameters; other calls stay
+// interpreted.
 func compile(f *native.Function) func(c *frontend.NativeCall) (frontend.NativeValue, bool) {
 	low, high := f.Bounds()
 	return func(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
@@ -104,21 +106,21 @@ func compile(f *native.Function) func(c *frontend.NativeCall) (frontend.NativeVa
 	}
 }
 
-// An interpreter computes calls of a function in functions that stay interpreted. It may be used by many
-// goroutines.
+// An interpreter executes calls of a native function in code that stays interpreted. Several
+// goroutines may use it.
 type interpreter struct {
 	f    *native.Function
 	last atomic.Pointer[preparedCode]
 }
 
-// preparedCode is the code of a function, built once for some services. Its native is nil if the
-// function consists of nodes.
+// preparedCode is the code of a native function, built once for some services. native is nil if
+// the function is an expression without Go code.
 type preparedCode struct {
 	services *expr.Services
 	native   *expr.Native
 }
 
-// prepare makes the code as in a function that is compiled, where arguments are not known.
+// prepare builds the code as for a compiled function, with variables as arguments.
 func (in *interpreter) prepare(s *expr.Services) (*preparedCode, error) {
 	if p := in.last.Load(); p != nil && p.services == s {
 		return p, nil
@@ -145,7 +147,7 @@ func (in *interpreter) prepare(s *expr.Services) (*preparedCode, error) {
 	return made, nil
 }
 
-// call computes a call.
+// call executes a call.
 func (in *interpreter) call(c *b.Call) (starlark.Value, error) {
 	p, err := in.prepare(frontend.ServicesOf(c.Thread))
 	if errors.Is(err, native.ErrMissing) {
@@ -206,7 +208,7 @@ func (in *interpreter) call(c *b.Call) (starlark.Value, error) {
 	return starlark.MakeInt64(x.Int), nil
 }
 
-// callMemory is the memory of a call.
+// callMemory is the reusable memory of a call.
 type callMemory struct {
 	frame expr.Frame
 	args  []expr.Arg
@@ -214,7 +216,7 @@ type callMemory struct {
 
 var calls = sync.Pool{New: func() any { return new(callMemory) }}
 
-// run runs Go code.
+// run calls the Go code of a native function.
 func (x *callMemory) run(n *expr.Native) (v starlark.Value, err error) {
 	args := x.args[:len(n.Args)]
 	switch {
@@ -230,7 +232,7 @@ func (x *callMemory) run(n *expr.Native) (v starlark.Value, err error) {
 	return v, x.frame.Err
 }
 
-// argOf is an argument. Of numbers that are wider than 64 bits the low bits count.
+// argOf converts an argument. Of numbers wider than 64 bits it uses the low bits.
 func argOf(v starlark.Value) expr.Arg {
 	switch v := v.(type) {
 	case starlark.String:
@@ -251,8 +253,8 @@ func argOf(v starlark.Value) expr.Arg {
 	panic("BUG: a native takes a " + v.Type())
 }
 
-// numberOfName compiles a function of one name that is known before events come: its
-// number then is a constant.
+// numberOfName compiles a function with one name as argument. A constant name is
+// looked up when the code is compiled, so that the call becomes a constant.
 func numberOfName() *frontend.Native {
 	return &frontend.Native{
 		Returns: frontend.IntKind,

@@ -41,7 +41,7 @@ func percent() *b.Builtin {
 	}
 }
 
-// shareOf is part of whole in percent; ok is false where whole is nothing.
+// shareOf returns part as a percentage of whole; ok is false if whole is 0.
 func shareOf(part, whole float64) (share float64, ok bool) {
 	if whole == 0 {
 		return 0, false
@@ -49,7 +49,7 @@ func shareOf(part, whole float64) (share float64, ok bool) {
 	return 100 * part / whole, true
 }
 
-// float is an amount in its base unit.
+// float converts a number, duration or size to a float in its base unit.
 func float(v starlark.Value) float64 {
 	if f, ok := starlark.AsFloat(v); ok {
 		return f

@@ -14,11 +14,11 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file prints one value by one format spec:
+// This file formats one value by a format spec:
 //
 //	[[fill]align][sign][#][0][width][,|_][.precision][type]
 //
-// The type is one of Python's, or for durations and sizes a unit.
+// The type is one of Python's, or a unit for durations and sizes.
 
 type spec struct {
 	fill  rune
@@ -31,7 +31,8 @@ type spec struct {
 	typ   string
 }
 
-// maxWidth keeps a mistake from filling the memory.
+// maxWidth bounds width and precision, so that a mistake does not fill the
+// memory.
 const maxWidth = 10_000
 
 func parseSpec(s string) (spec, error) {
@@ -94,7 +95,7 @@ func parseSpec(s string) (spec, error) {
 		whole, sp.typ)
 }
 
-// print formats v.
+// print formats v by the spec.
 func (sp spec) print(v starlark.Value) (string, error) {
 	switch v := v.(type) {
 	case value.Duration:
@@ -133,7 +134,8 @@ func (sp spec) text(s string) (string, error) {
 	return sp.pad("", s, '<'), nil
 }
 
-// quantity prints v with its suffix, or as a number in the unit of the type.
+// quantity formats a duration or size: with its unit as suffix, or as a number
+// in the unit of the type.
 func (sp spec) quantity(base float64, measure string, v starlark.Value) (string, error) {
 	if sp.typ == "" || sp.typ == "s" {
 		if sp.prec >= 0 {
@@ -246,7 +248,7 @@ func (sp spec) float(f float64) (string, error) {
 	return sp.number(neg, strconv.FormatFloat(abs, verb, prec, 64)+tail), nil
 }
 
-// number adds sign and grouping to the digits of a float.
+// number adds the sign, grouping and padding to the digits of a float.
 func (sp spec) number(neg bool, text string) string {
 	i := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	if i < 0 {
@@ -281,7 +283,8 @@ func (sp spec) grouped(digits string, every int) string {
 	return out.String()
 }
 
-// pad fills text to the width; with = the fill goes between sign and digits.
+// pad fills text to the width. With alignment =, the fill is between sign and
+// digits.
 func (sp spec) pad(sign, text string, align byte) string {
 	if sp.align != 0 {
 		align = sp.align

@@ -62,7 +62,7 @@ type state struct {
 var _ starlark.HasSetField = (*state)(nil)
 
 func (s *state) Type() string          { return "state" }
-func (s *state) Freeze()               {} // its purpose
+func (s *state) Freeze()               {} // a state stays mutable
 func (s *state) Truth() starlark.Bool  { return true }
 func (s *state) Hash() (uint32, error) { return 0, errors.New("unhashable: state") }
 
@@ -130,7 +130,8 @@ func (s *state) SetField(name string, v starlark.Value) error {
 		WithHint("declare it: state(%s = None)", name)
 }
 
-// keepable rejects events, which are not valid after the call.
+// keepable is an error if v contains an event, which is not valid after the
+// call.
 func keepable(name string, v starlark.Value) error {
 	bad := false
 	switch v := v.(type) {
@@ -150,8 +151,8 @@ func keepable(name string, v starlark.Value) error {
 	return nil
 }
 
-// CompareSameType refuses an order with a better message than the default; equality
-// is identity.
+// CompareSameType compares states by identity. For an order it returns a better
+// message than the default.
 func (s *state) CompareSameType(op syntax.Token, y starlark.Value, _ int) (bool, error) {
 	switch op {
 	case syntax.EQL:

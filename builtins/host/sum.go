@@ -42,12 +42,12 @@ func sum() *b.Builtin {
 
 var errSummand = errors.New("want a number, duration or size")
 
-// sumOf adds values to start. An int that is 0 adds to everything.
+// sumOf adds values to start. A start of 0 can be added to values of any kind.
 func sumOf(values starlark.Iterable, start starlark.Value) (starlark.Value, error) {
 	total, count := start, 0
 	add := starlark.Binary
 	if _, ok := values.(*frontend.StateList); ok {
-		add = script.CheckedBinary // as the arithmetic of a fold's functions
+		add = script.CheckedBinary // with the checks of arithmetic in a fold's functions
 	}
 	for v := range starlark.Elements(values) {
 		if count++; count > script.MaxElements {

@@ -52,7 +52,8 @@ func userString() *b.Builtin {
 	}
 }
 
-// compileUserText makes the node; a value that is a text already is itself.
+// compileUserText compiles a call of user_string. If the argument is a string
+// already, the result is the argument.
 func compileUserText(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 	var instead *expr.Const
 	if c.Len() == 2 {

@@ -9,13 +9,13 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A kind is one of opt.*, with its differences from the others.
+// A kind describes one builtin opt.NAME.
 type kind struct {
 	name    string
 	typ     option.Type
 	summary string
-	deflt   b.Type   // of the default; its zero value: there is none
-	extra   []string // names of the extra parameters that it has
+	deflt   b.Type   // type of the default; the zero value: no default
+	extra   []string // names of its additional parameters
 	list    bool
 	args    bool
 	result  string
@@ -201,7 +201,7 @@ func (k kind) builtin() *b.Builtin {
 	return x
 }
 
-// make is the implementation of all opt.*.
+// make implements all builtins opt.NAME.
 func (k kind) make(c *b.Call) (starlark.Value, error) {
 	o, err := common(c, k.typ)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package options declares the builtins with which scripts declare their
-// own options: options(...) and opt.*. The declaration becomes data
-// (option.Option) that the command line turns into flags and --help.
+// Package options declares the builtins by which scripts declare their options:
+// options(...) and opt.*. A declaration becomes data (option.Option), from
+// which the command line makes flags and --help.
 package options
 
 import (
@@ -18,7 +18,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Builtins are the declarations of the group.
+// Builtins declares the builtins.
 func Builtins() []*b.Builtin {
 	list := []*b.Builtin{declare(), wholeCPUs(), instead()}
 	for _, k := range kinds {
@@ -29,7 +29,7 @@ func Builtins() []*b.Builtin {
 
 const source = "computed in ppscript; any kernel; no privilege"
 
-// declare is options(...).
+// declare declares options(...).
 func declare() *b.Builtin {
 	return &b.Builtin{
 		Name: "options", Group: b.Options,
@@ -80,7 +80,7 @@ func declare() *b.Builtin {
 	}
 }
 
-// wholeCPUs is whole_cpus().
+// wholeCPUs declares whole_cpus().
 func wholeCPUs() *b.Builtin {
 	return &b.Builtin{
 		Name:    "whole_cpus",
@@ -208,11 +208,11 @@ func (o *declaration) String() string {
 	return "<option: " + cmp.Or(string(o.decl.Type), "instead") + ">"
 }
 func (o *declaration) Type() string          { return "option" }
-func (o *declaration) Freeze()               {} // does not change once made
+func (o *declaration) Freeze()               {} // immutable
 func (o *declaration) Truth() starlark.Bool  { return true }
 func (o *declaration) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable: option") }
 
-// common makes the declaration from the parameters that all opt.* share.
+// common makes a declaration from the parameters that all opt.* share.
 func common(c *b.Call, typ option.Type) (*declaration, error) {
 	o := option.Option{
 		Type: typ, Default: c.Value("default"), Short: c.String("short"),
@@ -241,7 +241,8 @@ func letter(ch byte) bool {
 	return ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9'
 }
 
-// finish checks the default against the finished declaration.
+// finish converts the default to the option's type, or returns an error if it
+// does not fit.
 func (o *declaration) finish(c *b.Call) (starlark.Value, error) {
 	if o.decl.Required {
 		o.decl.Default = starlark.None
@@ -269,7 +270,8 @@ func example(o *option.Option) string {
 	return "write a value of the option's type, or None"
 }
 
-// bound reads min or max, in the base unit of the option.
+// bound returns the argument min or max in the base unit of the option; nil if
+// it is absent.
 func bound(c *b.Call, name string, typ option.Type) (*int64, error) {
 	if !c.Has(name) {
 		return nil, nil
@@ -295,7 +297,8 @@ func bound(c *b.Call, name string, typ option.Type) (*int64, error) {
 	return &n, nil
 }
 
-// bareUnit reads the unit of numbers without one; 0 if they must have one.
+// bareUnit returns the scale of numbers without a unit, from the argument bare;
+// 0 if numbers need a unit.
 func bareUnit(c *b.Call) (int64, error) {
 	u, ok := c.Unit("bare")
 	if !ok {

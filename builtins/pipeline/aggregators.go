@@ -10,7 +10,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// An aggregator is the result of agg.*: one column to be computed.
+// An aggregator is the value of a call agg.NAME(...): the description of one
+// column to compute.
 type aggregator struct{ col plan.AggCol }
 
 func (a *aggregator) String() string        { return "<aggregator " + a.col.Agg.Op.Name + ">" }
@@ -19,8 +20,8 @@ func (a *aggregator) Freeze()               {}
 func (a *aggregator) Truth() starlark.Bool  { return true }
 func (a *aggregator) Hash() (uint32, error) { return 0, errors.New("unhashable: aggregator") }
 
-// aggregators makes agg.NAME of each aggregator that has a summary; the others
-// are stream methods. agg.stacks is agg.top of stacks.
+// aggregators declares agg.NAME for each operation that has a summary; the
+// others are methods of streams. agg.stacks is agg.top over stacks.
 func aggregators() []*b.Builtin {
 	var list []*b.Builtin
 	for _, op := range agg.Ops {
@@ -37,8 +38,8 @@ func aggregators() []*b.Builtin {
 	return list
 }
 
-// topStacks is agg.top under another name, whose value is the event's stack
-// unless the script says which.
+// topStacks declares agg.stacks: agg.top whose value is by default the event's
+// stack.
 func topStacks() *b.Builtin {
 	x := aggregatorOf(agg.Top, b.Param{
 		Name: "stack", Type: b.Expression, Default: starlark.String(plan.Stack),
@@ -52,7 +53,8 @@ func topStacks() *b.Builtin {
 	return x
 }
 
-// aggregatorOf makes the builtin of op, which aggregates value.
+// aggregatorOf declares the builtin for op. value is the parameter with the
+// expression to aggregate.
 func aggregatorOf(op *agg.Op, value b.Param) *b.Builtin {
 	x := &b.Builtin{
 		Name: "agg." + op.Name, Group: b.Aggregators, Summary: op.Summary, Returns: "aggregator",
@@ -86,7 +88,8 @@ func aggregatorOf(op *agg.Op, value b.Param) *b.Builtin {
 	return x
 }
 
-// atOutmost is the aggregator that keeps a value where op keeps the number; nil if there is none.
+// atOutmost returns the operation that keeps another value of the event with the largest or
+// smallest number; nil if op is neither max nor min.
 func atOutmost(op *agg.Op) *agg.Op {
 	switch op {
 	case agg.Max:
@@ -97,7 +100,8 @@ func atOutmost(op *agg.Op) *agg.Op {
 	return nil
 }
 
-// numberOf is the parameter that the number p is given by.
+// numberOf converts the numeric parameter p of an operation to a parameter of a
+// builtin.
 func numberOf(p *agg.Param) b.Param {
 	param := b.Param{Name: p.Name, Type: b.Float, Required: p.Required, Doc: p.Doc}
 	if p.Whole {

@@ -10,8 +10,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// constantOf makes a per-event function of a value that is the same for all
-// events; it has no Const if v is an expression.
+// constantOf makes a per-event function that returns the constant v. Its Const
+// is nil if v is an expression and not a constant.
 func constantOf(c *b.Call, v starlark.Value) (plan.Fn, error) {
 	f := plan.Fn{Text: v.String(), Pos: c.Pos()}
 	var err error
@@ -19,7 +19,7 @@ func constantOf(c *b.Call, v starlark.Value) (plan.Fn, error) {
 	case starlark.Bool:
 		f.Const = expr.NewBool(bool(v))
 	case starlark.Int:
-		n, _ := v.Int64() // what the declaration accepts fits
+		n, _ := v.Int64() // the declared type accepts only 64 bits
 		f.Const = expr.NewInt(n)
 	case value.Duration:
 		f.Const, err = expr.NewQuantity(expr.NewInt(int64(v)), event.Nanos)

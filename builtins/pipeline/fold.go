@@ -73,7 +73,8 @@ func foldOf(c *b.Call) (starlark.Value, error) {
 	return &Stream{S: f, Spans: c.Has("begin")}, nil
 }
 
-// Machine returns the machine of the fold that makes the stream; nil if none does.
+// Machine returns the state machine of the fold that makes the stream; nil if the
+// stream is not made by a fold.
 func (s *Stream) Machine() *frontend.Machine {
 	if f, ok := s.S.(*plan.Fold); ok {
 		return f.Machine.(*frontend.Machine)

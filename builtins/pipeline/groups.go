@@ -12,8 +12,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// groups is the result of stream.by(...): a stream with keys, which waits
-// for its aggregators.
+// groups is the value of stream.by(...): a stream with keys, before agg, count
+// or hist is called on it.
 type groups struct {
 	in plan.Stream
 	by []plan.Var
@@ -37,7 +37,8 @@ func (g *groups) Attr(name string) (starlark.Value, error) {
 // AttrNames lists the methods.
 func (g *groups) AttrNames() []string { return groupMethods().Names() }
 
-// GroupBuiltins are the methods of groups: those of streams that aggregate.
+// GroupBuiltins declares the methods of groups: agg, count and hist, as streams
+// have them.
 func GroupBuiltins() []*b.Builtin {
 	a, n, h := aggregate(), count(), hist()
 	a.Impl = func(c *b.Call) (starlark.Value, error) {
@@ -62,7 +63,8 @@ func GroupBuiltins() []*b.Builtin {
 	return list
 }
 
-// base is a number in base units: ns, bytes, or as it is.
+// base converts a value to an integer in base units: ns for a duration, bytes
+// for a size.
 func base(v starlark.Value) int64 {
 	switch v := v.(type) {
 	case value.Duration:

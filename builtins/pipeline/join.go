@@ -81,7 +81,7 @@ func joinStages() *b.Builtin {
 	}
 }
 
-// stageOf is the stage of a join that a stream makes, or a list of them.
+// stageOf makes the stage of a join from a stream or a list of streams.
 func stageOf(v starlark.Value) *plan.Merge {
 	m := &plan.Merge{}
 	switch v := v.(type) {

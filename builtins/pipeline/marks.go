@@ -7,7 +7,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file declares the parts that a stream can take in a join behind it.
+// This file declares the methods that set how a stream takes part in a later
+// join: its key, its role, untraced and trigger.
 
 func keyOf() *b.Builtin {
 	return &b.Builtin{

@@ -22,10 +22,10 @@ const (
 	runtimeE = "a field does not exist (found before anything is opened); an evaluation that fails drops the event and is counted"
 )
 
-// sw is the stream that examples use.
+// sw is code for examples, which defines the stream s.
 const sw = `s = tracepoint("sched:sched_switch")` + "\n"
 
-// Builtins are the declarations of the group.
+// Builtins declares all builtins of the package.
 func Builtins() []*b.Builtin {
 	list := []*b.Builtin{
 		where(), let(), by(), aggregate(), count(), hist(), logLines(), rows(), each(), heatmap(), attr(),
@@ -136,7 +136,8 @@ func by() *b.Builtin {
 	}
 }
 
-// expressionsOf are the parameters of a method that takes any number of keys or columns; varsOf reads them.
+// expressionsOf returns the parameters of a method that takes any number of keys or columns. varsOf
+// reads them.
 func expressionsOf(what string) []b.Param {
 	return []b.Param{
 		{Name: what, Type: b.Expression, Rest: "*", Doc: "fields or expressions; a " + what + " is named by its text"},
@@ -144,7 +145,8 @@ func expressionsOf(what string) []b.Param {
 	}
 }
 
-// varsOf are the expressions that a call is given, in order: by their texts, and by names.
+// varsOf returns the expressions in the arguments of a call, in order: first the unnamed
+// ones, then the named ones.
 func varsOf(c *b.Call) (list []plan.Var, err error) {
 	for i, v := range c.Rest {
 		f, err := fnOf(c, v)
@@ -188,7 +190,8 @@ func aggregate() *b.Builtin {
 	}
 }
 
-// tableOf makes a table of aggregators given by name.
+// tableOf makes a table whose columns are the aggregators in the call's keyword
+// arguments.
 func tableOf(c *b.Call, s plan.Stream, by []plan.Var) (starlark.Value, error) {
 	if len(c.KW) == 0 {
 		return nil, c.Error("column", errors.New("missing"),

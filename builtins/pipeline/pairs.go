@@ -99,7 +99,7 @@ func latency() *b.Builtin {
 	}
 }
 
-// delays are the standard columns of how long pairs take.
+// delays returns the standard columns about the delay of pairs.
 func delays(quantiles bool) []plan.AggCol {
 	delay := &plan.Fn{Text: "delay"}
 	cols := []plan.AggCol{
@@ -118,8 +118,8 @@ func delays(quantiles bool) []plan.AggCol {
 	return append(cols, plan.AggCol{Name: "max", Agg: agg.Agg{Op: agg.Max}, Arg: delay})
 }
 
-// instanceOf is the key of the join that the pairs of s come from, as a column
-// with the key's name.
+// instanceOf returns a column with the key of the join that makes the pairs of
+// s, named as the key.
 func instanceOf(s plan.Stream) plan.Var {
 	for {
 		switch n := s.(type) {
@@ -144,7 +144,8 @@ func instanceOf(s plan.Stream) plan.Var {
 	}
 }
 
-// attrKey is the first key that an event of a join has of its own.
+// attrKey returns the first key that a stream of a join sets for itself; "" if
+// there is none.
 func attrKey(s plan.Stream) string {
 	switch n := s.(type) {
 	case *plan.Source:

@@ -10,9 +10,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Reports are the results that a script's main returned: one, or a list of
-// them in which None stands for nothing. A stream is shown as a log if
-// streams says so, as for a line after -c; else it is an error.
+// Reports returns the results in the value that a script's main returned: one
+// result, or a list of results, in which None is ignored. With streams, as for
+// a program after -c, a stream is shown as a log; else it is an error.
 func Reports(v starlark.Value, streams bool) ([]plan.Report, error) {
 	list, err := reports(v, streams)
 	if err == nil && len(list) == 0 {
@@ -26,7 +26,7 @@ func Reports(v starlark.Value, streams bool) ([]plan.Report, error) {
 	return list, err
 }
 
-// ReportsOrStreams is Reports where a stream is a log.
+// ReportsOrStreams is Reports with streams set.
 func ReportsOrStreams(v starlark.Value) ([]plan.Report, error) { return Reports(v, true) }
 
 func reports(v starlark.Value, streams bool) ([]plan.Report, error) {

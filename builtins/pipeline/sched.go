@@ -9,34 +9,35 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file declares the spans of the scheduler: when threads are on a CPU, off it, and wait for it.
+// This file declares the spans of the scheduler: on_cpu, off_cpu and runnable.
 
 const (
-	leaves  = "prev_pid > 0 && traced(prev_pid)" // a thread leaves its CPU; thread 0 is an idle one
+	leaves  = "prev_pid > 0 && traced(prev_pid)" // a thread leaves its CPU; thread 0 is the idle thread
 	arrives = "next_pid > 0 && traced(next_pid)"
-	// pushed is of a thread that could go on. The kernel marks only those that lose the CPU inside the
-	// kernel (0x100); most lose it on the way back to their program, with the state 0.
+	// pushed holds if the thread lost its CPU although it could go on. The kernel marks only
+	// threads that lose the CPU inside the kernel (0x100); most lose it on return to user code,
+	// with the state 0.
 	pushed = leaves + " && (prev_state == 0 || (prev_state & 0x100) != 0)"
 )
 
-// A schedSpan is one kind of spans.
+// A schedSpan describes one kind of spans.
 type schedSpan struct {
 	name, label, summary, result string
 	begins                       []schedEvent
 	end                          schedEvent
-	state                        string // of the span: an expression
+	state                        string // expression for the field state of the span
 }
 
-// A schedEvent begins or ends a span, of the thread key.
+// A schedEvent describes an event that begins or ends a span of a thread.
 type schedEvent struct {
 	event, orElse string
 	optional      bool
 	when          string
-	key, comm     string // the thread, and its name
-	ready         string // of a begin: how the thread got ready; "" is not told
+	key, comm     string // expressions for the thread's number and name
+	ready         string // of a begin: expression for how the thread became runnable; "": none
 }
 
-// schedSpans are the kinds.
+// schedSpans has the kinds of spans.
 var schedSpans = []schedSpan{
 	{
 		name: "on_cpu", label: "on CPU",
@@ -68,7 +69,8 @@ var schedSpans = []schedSpan{
 	},
 }
 
-// What begins of spans have: the name of the thread, and how it got ready.
+// Names of fields that the begin of a span gets by let: the name of the thread,
+// and how it became runnable.
 const (
 	whoName   = "who"
 	readyName = "ready"
@@ -121,7 +123,8 @@ func (s *schedSpan) builtin() *b.Builtin {
 	}
 }
 
-// stream is the event; of one that begins spans with its stack, if the call asks for that.
+// stream returns the stream of the event, with the call stack if the event begins spans
+// and the call asks for it.
 func (e *schedEvent) stream(c *b.Call, begins bool) plan.Stream {
 	src := &plan.Source{Spec: eventspec.Spec{
 		Kind: eventspec.Tracepoint, System: "sched", Name: e.event, Pos: c.Pos(),

@@ -12,7 +12,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A detail tells which events to show around a slow pair, as a Starlark value.
+// A detail is the value of detail(...): which events to show around a slow
+// pair.
 type detail struct{ d plan.Detail }
 
 func (d *detail) String() string        { return "<detail>" }

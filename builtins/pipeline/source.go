@@ -7,8 +7,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// sourceAttributes are the attributes that streams of events to open have, as
-// tracepoint() and events() return them, and what operators make of them not.
+// sourceAttributes declares the attributes of sources, the streams that
+// tracepoint() and events() return. Streams that methods return do not have
+// them.
 func sourceAttributes() []*b.Builtin {
 	attribute := func(name, returns, summary, result string, of func(src *plan.Source) string,
 		examples ...b.Example) *b.Builtin {

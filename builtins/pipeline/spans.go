@@ -14,12 +14,13 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// openat is the stream of spans that examples use.
+// openat is code for examples, which defines a stream of spans.
 const openat = `sys = "syscalls:sys_"` + "\n" +
 	`begin, end = tracepoint(sys + "enter_openat"), tracepoint(sys + "exit_openat")` + "\n" +
 	`openat = spans(begin, end, name = "openat")` + "\n"
 
-// offCPU is the stream of spans over others that examples use.
+// offCPU is code for examples, which defines spans that overlap those of
+// openat.
 const offCPU = `switch = tracepoint("sched:sched_switch")` + "\n" +
 	`off = spans(switch.key("prev_pid"), switch.key("next_pid"), name = "off")` + "\n"
 
@@ -130,7 +131,8 @@ func during() *b.Builtin {
 	}
 }
 
-// fnsOf are the per-event functions of a parameter that is one, or a list.
+// fnsOf returns the per-event functions of a parameter that is an expression or
+// a list of expressions.
 func fnsOf(c *b.Call, name string) ([]plan.Fn, error) {
 	if !c.Has(name) {
 		return nil, nil
@@ -150,7 +152,7 @@ func fnsOf(c *b.Call, name string) ([]plan.Fn, error) {
 	return fns, nil
 }
 
-// partTable is the standard table of parts.
+// partTable makes the standard table of parts, with a row for each value of by.
 func partTable(d *plan.During, by []plan.Fn) *plan.Group {
 	g := &plan.Group{In: d}
 	for i, f := range by {

@@ -11,10 +11,11 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// defaultStackBytes is how much of the user stack is copied for unwinding.
+// defaultStackBytes is the default number of bytes of the user stack that are
+// copied for unwinding.
 const defaultStackBytes = 8 << 10
 
-// stackBuiltins are the declarations of streams' methods about call stacks.
+// stackBuiltins declares the methods of streams about call stacks, and burst.
 func stackBuiltins() []*b.Builtin { return []*b.Builtin{withStack(), countStacks(), burst()} }
 
 func withStack() *b.Builtin {
@@ -125,7 +126,7 @@ func countStacks() *b.Builtin {
 	}
 }
 
-// named are the expressions of a parameter that is {name: expression}.
+// named returns the expressions of a parameter of the form {name: expression}.
 func named(c *b.Call, param string) ([]plan.Var, error) {
 	if !c.Has(param) {
 		return nil, nil
@@ -151,7 +152,8 @@ func named(c *b.Call, param string) ([]plan.Var, error) {
 	return vars, nil
 }
 
-// stackKeys are the keys of by: a list, or names with expressions.
+// stackKeys returns the keys in the parameter by: a list of expressions, or
+// {name: expression}.
 func stackKeys(c *b.Call) ([]plan.Var, error) {
 	keys := []plan.Var{}
 	if _, ok := c.Value("by").(*starlark.Dict); ok {

@@ -1,6 +1,7 @@
-// Package pipeline declares the operations on streams of events: filter and
-// name, group and aggregate, join, show. Streams are lazy values: nothing is
-// opened until a result that main returns is run.
+// Package pipeline declares the builtins for streams of events: they filter,
+// compute fields, group and aggregate, join, and show events. A stream only
+// describes events: nothing is opened until the results that main returns are
+// run.
 package pipeline
 
 import (
@@ -16,17 +17,17 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// A Stream is a stream as a Starlark value. Sources have attributes of their
-// event string, pairs have a start and an end; all have the same methods.
+// A Stream is a stream as a Starlark value. All streams have the same methods;
+// sources also have attributes.
 type Stream struct {
 	S plan.Stream
 	// Pairs says that the events are pairs.
 	Pairs bool
-	// Spans says of other events that they have a begin, and a delay since then, as pairs.
+	// Spans says that the events are no pairs but, like pairs, have a begin and a delay.
 	Spans bool
 }
 
-// spans reports that the events have a begin.
+// spans reports that the events have a begin and a delay.
 func (s *Stream) spans() bool { return s.Pairs || s.Spans }
 
 var _ starlark.HasAttrs = (*Stream)(nil)
@@ -45,7 +46,8 @@ func (s *Stream) Freeze()               {} // methods make new streams
 func (s *Stream) Truth() starlark.Bool  { return true }
 func (s *Stream) Hash() (uint32, error) { return 0, errors.New("unhashable: stream") }
 
-// source is the event of the stream; nil if the stream is not a single event.
+// source returns the source that the stream is; nil if the stream is made by an
+// operation.
 func (s *Stream) source() *plan.Source { return sourceOf(s.S) }
 
 func sourceOf(s plan.Stream) *plan.Source {
@@ -60,7 +62,8 @@ func sourceOf(s plan.Stream) *plan.Source {
 	return nil
 }
 
-// methods are found at first use: their implementations refer to them.
+// methods has the methods of streams. It is filled at first use, since their
+// implementations refer to it.
 var methods = sync.OnceValue(func() *b.MethodSet { return b.Methods("stream", Builtins()) })
 
 // Attr returns a method, or an attribute of a source.
@@ -79,16 +82,16 @@ func (s *Stream) Attr(name string) (starlark.Value, error) {
 // AttrNames lists the methods.
 func (s *Stream) AttrNames() []string { return methods().Names() }
 
-// with is a stream made of the receiver's, keeping that it is one of pairs or spans.
+// with makes a stream from s with the receiver's Pairs and Spans.
 func with(c *b.Call, s plan.Stream) *Stream {
 	from := c.Receiver.(*Stream)
 	return &Stream{S: s, Pairs: from.Pairs, Spans: from.Spans}
 }
 
-// in is the receiver's stream.
+// in returns the receiver's stream.
 func in(c *b.Call) plan.Stream { return c.Receiver.(*Stream).S }
 
-// fnOf makes a per-event function of an expression argument.
+// fnOf makes a per-event function from an expression argument.
 func fnOf(c *b.Call, v starlark.Value) (plan.Fn, error) {
 	if s, ok := starlark.AsString(v); ok {
 		return plan.Fn{Text: s, Pos: c.Pos()}, nil
@@ -103,10 +106,11 @@ func fnOf(c *b.Call, v starlark.Value) (plan.Fn, error) {
 	return plan.Fn{Call: f, Pos: c.Pos()}, nil
 }
 
-// keys is the type of what events are related by: one value, or several.
+// keys is the type of parameters with a key: an expression, or a list of
+// expressions.
 var keys = b.Or(b.Expression, b.ListOf(b.Expression))
 
-// keysOf is the composite key of a list.
+// keysOf makes a composite key from a list of expressions.
 func keysOf(c *b.Call, list starlark.Tuple) (plan.Fn, error) {
 	if len(list) == 0 {
 		return plan.Fn{}, errors.New("the list of keys is empty")
@@ -129,7 +133,8 @@ func keysOf(c *b.Call, list starlark.Tuple) (plan.Fn, error) {
 	return f, nil
 }
 
-// arg is the per-event function of a parameter; nil if it is absent.
+// arg returns the per-event function of a parameter; nil if the argument is
+// absent.
 func arg(c *b.Call, name string) (*plan.Fn, error) {
 	if !c.Has(name) {
 		return nil, nil

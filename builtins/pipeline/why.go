@@ -19,7 +19,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// whyParams are what all that explains has in common.
+// whyParams are the parameters that why and why_thread share.
 var whyParams = []b.Param{
 	{Name: "events", Type: b.ListOf(b.Is("stream")), Named: true, Doc: "the events to explain with; by default all useful ones that this machine has"},
 	{Name: "depth", Type: b.Int, Default: starlark.MakeInt(8), Named: true, Doc: "how many threads are followed, from one that waits to the one that it waits for"},
@@ -33,7 +33,8 @@ const (
 	whySource = "the events given; by default scheduling, interrupts, system calls, faults, disk requests, locks"
 )
 
-// whyOf is what the parameters say.
+// whyOf completes the report y from the shared parameters. waiting is the
+// parameter of that name.
 func whyOf(c *b.Call, y *plan.Why, waiting bool) (starlark.Value, error) {
 	y.Depth, y.LimitBytes = int(c.Int("depth")), int(c.Size("limit"))
 	y.BeforeNS, y.Stacks = c.Duration("before"), c.Bool("stacks")
@@ -126,8 +127,9 @@ func whyPairs() *b.Builtin {
 	}
 }
 
-// history are the events by which package why explains spans; only some if the thread of the
-// pairs is known to wait for a CPU. Events that the pairs are made of are not opened again.
+// history returns the events from which package why explains spans. With waiting, only
+// events about a thread that waits for a CPU are needed. Events that the pairs already use
+// are not opened again.
 func history(y *plan.Why, waiting bool, of *script.Session) ([]plan.Stream, error) {
 	var list []plan.Stream
 	for _, n := range why.Needs() {
@@ -137,7 +139,7 @@ func history(y *plan.Why, waiting bool, of *script.Session) ([]plan.Stream, erro
 		var src *plan.Source
 		if !of.ByThread {
 			src = plain(y.In, n.Event, false)
-		} // else the pairs are only those of some threads
+		} // else the pairs' events are only of some threads
 		if src == nil {
 			parsed, err := eventstring.Parse(beginOfFault(n.Event, of.Recorded), kernel.ParseCPUList)
 			if err != nil {
@@ -158,8 +160,9 @@ func history(y *plan.Why, waiting bool, of *script.Session) ([]plan.Stream, erro
 	return list, nil
 }
 
-// beginOfFault is the event that stands for one that only x86 has: that of the software comes there
-// later, and elsewhere as early.
+// beginOfFault replaces exceptions:page_fault_user, which only x86 has, by software:page-faults on
+// other machines. On x86 the software event comes later than the tracepoint; elsewhere it comes at
+// the beginning of the fault.
 func beginOfFault(name string, recorded bool) string {
 	if name == "exceptions:page_fault_user" && runtime.GOARCH != "amd64" && !recorded {
 		return "software:page-faults"
@@ -167,8 +170,8 @@ func beginOfFault(name string, recorded bool) string {
 	return name
 }
 
-// whileWaiting reports that an event says something of a thread that waits for a CPU, and
-// does nothing itself: which thread has the CPU, and whether it may run.
+// whileWaiting reports that an event helps to explain why a thread waits for a CPU: it is
+// about the use of CPUs, not about the activity of the thread.
 func whileWaiting(name string) bool {
 	for _, of := range []string{"sched:", "irq:", "irq_vectors:", "workqueue:", "kprobe:"} {
 		if strings.HasPrefix(name, of) {
@@ -178,8 +181,9 @@ func whileWaiting(name string) bool {
 	return false
 }
 
-// plain is a source of all events of a name that pairs are made of; nil if there is none.
-// Conditions on the way to a join let not all of them pass.
+// plain finds a source in the stream s that has all events with a name; nil if there is
+// none. joined says that s is an input of a join, where a condition would leave events
+// out.
 func plain(s plan.Stream, name string, joined bool) *plan.Source {
 	switch s := s.(type) {
 	case *plan.Source:

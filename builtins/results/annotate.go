@@ -9,7 +9,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// annotate declares what lists the code of a function.
+// annotate declares stacks.annotate.
 func annotate() *b.Builtin {
 	return &b.Builtin{
 		Name:    "annotate",

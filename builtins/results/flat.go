@@ -12,7 +12,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// flat declares the table of stacks by their innermost function.
+// flat declares stacks.flat.
 func flat() *b.Builtin {
 	return &b.Builtin{
 		Name:    "flat",

@@ -12,7 +12,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file declares the methods that show a table as text of the script's own.
+// This file declares the methods that show a table as text that a function of
+// the script returns.
 
 func line() *b.Builtin {
 	return &b.Builtin{
@@ -77,8 +78,8 @@ t.lines_by("cpu", lambda rows: "%d: %d switches" % (rows[0].cpu, sum([r.count fo
 	}
 }
 
-// keyOf makes what tells groups of rows apart: the argument key, which is a
-// function, or the cells of columns.
+// keyOf returns a function that returns the group of a row: the argument key if
+// that is a function, else the cells of the columns.
 func keyOf(c *b.Call, columns []string) func(row starlark.Value) (starlark.Value, error) {
 	if f := c.Func("key"); f != nil {
 		h := c.Host()
@@ -98,8 +99,8 @@ func keyOf(c *b.Call, columns []string) func(row starlark.Value) (starlark.Value
 	}
 }
 
-// groupCall runs a script's function of the rows of one key, and of all rows if
-// it wants them, which returns a line.
+// groupCall wraps a function of the script that returns a line for the rows of
+// one key. The function also gets all rows if it has a second parameter.
 func groupCall(c *b.Call, key func(row starlark.Value) (starlark.Value, error),
 	f starlark.Callable) view.LinesFunc {
 	h := c.Host()
@@ -108,7 +109,7 @@ func groupCall(c *b.Call, key func(row starlark.Value) (starlark.Value, error),
 	return func(names []string, rows [][]event.Value) ([]string, error) {
 		all := rowList(names, escapedRows(rows))
 		groups := starlark.NewDict(len(rows))
-		var first []int // the first row of each group
+		var first []int // index of the first row of each group
 		for i := range rows {
 			k, err := key(all.Index(i))
 			if err != nil {
@@ -170,8 +171,8 @@ func packed() *b.Builtin {
 	}
 }
 
-// lineCall runs a script's function of a row, and of all rows if it wants
-// them, which returns a line.
+// lineCall wraps a function of the script that returns a line for a row. The
+// function also gets all rows if it has a second parameter.
 func lineCall(c *b.Call, f starlark.Callable) view.LinesFunc {
 	h := c.Host()
 	f.Freeze()
@@ -194,13 +195,13 @@ func lineCall(c *b.Call, f starlark.Callable) view.LinesFunc {
 	}
 }
 
-// wantsAll reports that a function takes all rows too.
+// wantsAll reports that a function has a second parameter, for all rows.
 func wantsAll(f starlark.Callable) bool {
 	fn, ok := f.(*starlark.Function)
 	return ok && fn.NumParams() > 1
 }
 
-// packCall runs a script's function of all rows, which returns a text.
+// packCall wraps a function of the script that returns a text for all rows.
 func packCall(c *b.Call, f starlark.Callable) view.PackFunc {
 	h := c.Host()
 	f.Freeze()
@@ -213,8 +214,9 @@ func packCall(c *b.Call, f starlark.Callable) view.PackFunc {
 	}
 }
 
-// escapedRows is rows for functions that make lines of them: a text in a cell begins no
-// line of its own.
+// escapedRows returns rows for functions that format them as lines: line ends and
+// control characters in cells are escaped, so that text from elsewhere cannot begin a
+// line.
 func escapedRows(rows [][]event.Value) [][]event.Value {
 	clean := func(v event.Value) (event.Value, bool) {
 		if v.Kind != event.StrValue {
@@ -238,7 +240,7 @@ func escapedRows(rows [][]event.Value) [][]event.Value {
 	return out
 }
 
-// rowList is all rows as scripts see them.
+// rowList converts rows to a frozen Starlark list of structs.
 func rowList(names []string, rows [][]event.Value) *starlark.List {
 	values := make([]starlark.Value, len(rows))
 	for i, row := range rows {

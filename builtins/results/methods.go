@@ -23,7 +23,7 @@ const demo = `t = tracepoint("sched:sched_switch").by("prev_comm").count()`
 
 func didYouMean(name string, names []string) string { return diag.DidYouMean(name, names) }
 
-// Builtins are the declarations of the group.
+// Builtins declares the methods of tables.
 func Builtins() []*b.Builtin {
 	return []*b.Builtin{
 		sortBy(), top(), title(), units(), raw(), with(), text(), layout(), hide(), last(), totals(),
@@ -255,7 +255,7 @@ const (
 	maxDecimals = 100
 )
 
-// ofColumn are the arguments of format that are about a column.
+// ofColumn has the parameters of format that apply to one column.
 var ofColumn = []string{"width", "left", "decimals", "sep", "share_of", "alarm", "clock", "title", "shown"}
 
 func layout() *b.Builtin {
@@ -329,7 +329,7 @@ func layout() *b.Builtin {
 
 var clocks = map[string]result.Clock{"day": result.TimeOfDay, "start": result.SinceStart}
 
-// width changes a column as the arguments say.
+// width applies the arguments of a call of format to the layout of a column.
 func width(c *b.Call, w view.Width) view.Width {
 	if c.Has("width") {
 		w.Min = int(c.Int("width"))
@@ -481,7 +481,8 @@ func pivot() *b.Builtin {
 	}
 }
 
-// noTotals refuses sums of rows in a matrix, which has no place for them.
+// noTotals is an error if a table has both totals and pivot, since a matrix has
+// no row of totals.
 func noTotals(c *b.Call, param string, v *view.View) error {
 	sums := func(s view.Step) bool { return s.Totals != "" }
 	if v.Layout.Pivot == nil || !slices.ContainsFunc(v.Steps, sums) {

@@ -1,6 +1,6 @@
-// Package results declares the results of scripts: tables, histograms and
-// logs, and the methods that say how they are shown. A result is a value: each
-// method returns a changed copy.
+// Package results declares the results that a script's main can return (tables,
+// histograms, logs, stacks) and their methods, which set how results are shown.
+// A result is an immutable value: each method returns a changed copy.
 package results
 
 import (
@@ -23,8 +23,9 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// A Table is a table or histogram that a run will fill: one for each interval, of a
-// Group, or one that grows by a row for each event, of Rows. The other of the two is nil.
+// A Table is a table or histogram that a run will fill. It is made by Group, with a new
+// table for each interval, or by Rows, with a row for each event. The other of the two is
+// nil.
 type Table struct {
 	Group *plan.Group
 	Rows  *plan.Log
@@ -33,10 +34,10 @@ type Table struct {
 // A Log is a log that a run will write.
 type Log struct{ Report plan.Report }
 
-// A Why is what a run will say of where the time of slow pairs went.
+// A Why is the explanation of slow pairs that a run will make.
 type Why struct{ Report plan.Report }
 
-// Reporter is a value that main may return.
+// A Reporter is a value that main may return as a result.
 type Reporter interface {
 	starlark.Value
 	Plan() plan.Report
@@ -49,7 +50,7 @@ var (
 	_ starlark.HasAttrs = (*Table)(nil)
 )
 
-// Plan is the report to run.
+// Plan returns the report to run.
 func (t *Table) Plan() plan.Report {
 	if t.Rows != nil {
 		return t.Rows
@@ -69,7 +70,7 @@ func (l *Log) Freeze()                 {}
 func (l *Log) Truth() starlark.Bool    { return true }
 func (l *Log) Hash() (uint32, error)   { return 0, errors.New("unhashable: log") }
 
-// Plan is the report to run.
+// Plan returns the report to run.
 func (w *Why) Plan() plan.Report { return w.Report }
 
 func (w *Why) String() string        { return "<why>" }
@@ -97,7 +98,8 @@ func (t *Table) names() (names []string) {
 
 func (t *Table) columns() string { return cmp.Or(strings.Join(t.names(), ", "), "nothing") }
 
-// TableMethods are the methods of tables, found at first use: their implementations refer to them.
+// TableMethods has the methods of tables. It is filled at first use, since their implementations
+// refer to it.
 var TableMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("table", Builtins()) })
 
 // Attr returns a method.
@@ -132,8 +134,8 @@ func change(c *b.Call, fn func(v *view.View) error) (starlark.Value, error) {
 	return &t, nil
 }
 
-// hasColumn checks a column's name when the script says it, not when the
-// first table is ready.
+// hasColumn is an error if the table lacks a column. It is checked when the
+// script is loaded, not when the first table is complete.
 func hasColumn(c *b.Call, param, name string) error {
 	t := c.Receiver.(*Table)
 	names := t.names()
@@ -151,7 +153,8 @@ func hasColumn(c *b.Call, param, name string) error {
 		"the columns are "+t.columns())
 }
 
-// rowCall runs a script's function of a row: a struct with the columns.
+// rowCall wraps a function of the script that gets a row, a struct with the
+// columns, and returns a value.
 func rowCall(c *b.Call, f starlark.Callable) view.RowFunc {
 	h := c.Host()
 	f.Freeze()
@@ -164,7 +167,7 @@ func rowCall(c *b.Call, f starlark.Callable) view.RowFunc {
 	}
 }
 
-// rowValue is a row as scripts see it.
+// rowValue converts a row to a Starlark struct with the columns.
 func rowValue(names []string, row []event.Value) starlark.Value {
 	d := make(starlark.StringDict, len(names))
 	for i, n := range names {
@@ -173,7 +176,7 @@ func rowValue(names []string, row []event.Value) starlark.Value {
 	return starlarkstruct.FromStringDict(starlark.String("row"), d)
 }
 
-// textOf is a value as it is shown.
+// textOf returns a string as it is, and any other value as Starlark prints it.
 func textOf(v starlark.Value) string {
 	if text, ok := starlark.AsString(v); ok {
 		return text
@@ -181,7 +184,8 @@ func textOf(v starlark.Value) string {
 	return v.String()
 }
 
-// cellFunc runs a script's function of one value.
+// cellFunc wraps a function of the script that returns the text of a cell's
+// value.
 func cellFunc(c *b.Call, f starlark.Callable) view.CellFunc {
 	h := c.Host()
 	f.Freeze()
@@ -194,7 +198,7 @@ func cellFunc(c *b.Call, f starlark.Callable) view.CellFunc {
 	}
 }
 
-// unitOf is a unit argument, or a zero one.
+// unitOf returns a unit argument; the zero unit if it is absent.
 func unitOf(c *b.Call, name string) unit.Unit {
 	u, _ := c.Unit(name)
 	return u

@@ -11,7 +11,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Stacks is a count by call stack that a run will fill.
+// Stacks is the result of stream.stacks(...): counts by call stack that a run
+// will fill.
 type Stacks struct{ Report *plan.Stacks }
 
 var (
@@ -19,7 +20,7 @@ var (
 	_ starlark.HasAttrs = (*Stacks)(nil)
 )
 
-// Plan is the report to run.
+// Plan returns the report to run.
 func (s *Stacks) Plan() plan.Report { return s.Report }
 
 func (s *Stacks) String() string {
@@ -50,7 +51,7 @@ func (s *Stacks) Freeze()               {} // methods copy
 func (s *Stacks) Truth() starlark.Bool  { return true }
 func (s *Stacks) Hash() (uint32, error) { return 0, errors.New("unhashable: stacks") }
 
-// StackMethods are the methods of stacks, found at first use.
+// StackMethods has the methods of stacks. It is filled at first use.
 var StackMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("stacks", StackBuiltins()) })
 
 // Attr returns a method.
@@ -61,7 +62,7 @@ func (s *Stacks) AttrNames() []string { return StackMethods().Names() }
 
 const stackDemo = `t = sample(freq = 99).stack().stacks()`
 
-// StackBuiltins are the methods of counts by stack.
+// StackBuiltins declares the methods of stacks.
 func StackBuiltins() []*b.Builtin {
 	return []*b.Builtin{{
 		Name:     "top",

@@ -9,7 +9,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// splitLocks declares the function with which split-lock is tried out.
+// splitLocks declares the function that makes split locks, to try the profiler
+// split-lock.
 func splitLocks() *b.Builtin {
 	return &b.Builtin{
 		Name:    "split_locks",

@@ -107,7 +107,7 @@ func pmu() *b.Builtin {
 	}
 }
 
-// counterParams are the parameters of every counter of the CPU.
+// counterParams returns the parameters that all hardware counters share.
 func counterParams() []b.Param {
 	flag := func(name, doc string) b.Param {
 		return b.Param{Name: name, Type: b.Bool, Default: starlark.False, Named: true, Doc: doc}
@@ -122,7 +122,7 @@ func counterParams() []b.Param {
 	}
 }
 
-// counter fills in the arguments of counterParams.
+// counter completes a source from the arguments of counterParams.
 func counter(c *b.Call, s *plan.Source) (starlark.Value, error) {
 	s.Alias, s.Pos, s.Optional = c.String("alias"), c.Pos(), c.Bool("optional")
 	s.Exclude = eventspec.Exclude{

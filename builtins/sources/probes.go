@@ -13,7 +13,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// ProbeBuiltins are the declarations of dynamic probes and breakpoints.
+// ProbeBuiltins declares the sources for dynamic probes and breakpoints.
 func ProbeBuiltins() []*b.Builtin {
 	return []*b.Builtin{kprobe(), kretprobe(), uprobe(), uretprobe(), usdt(), breakpoint()}
 }
@@ -72,7 +72,7 @@ var (
 	}
 )
 
-// probeSource makes the stream of a probe from the parameters that its builtin declares.
+// probeSource makes the stream of a probe from spec and the arguments of the call.
 func probeSource(c *b.Call, spec probe.Spec) (starlark.Value, error) {
 	has := func(name string) bool {
 		declared := slices.ContainsFunc(c.Builtin.Params, func(p b.Param) bool { return p.Name == name })

@@ -22,8 +22,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file makes profilers sources: by name, with the options that a command
-// line would give them.
+// This file declares profiler(...) and pairs_of(...): the events of a profiler
+// as a source. The profiler is given by name, with options as on a command
+// line.
 
 func profiler() *b.Builtin {
 	return &b.Builtin{
@@ -112,7 +113,8 @@ func pairsOf() *b.Builtin {
 	}
 }
 
-// streamKind reports what the events of a stream are: pairs of a join, or other spans.
+// streamKind reports whether the events of a stream are pairs of a join, or other
+// spans.
 func streamKind(s plan.Stream) (pairs, spans bool) {
 	switch s := s.(type) {
 	case *plan.Join:
@@ -127,8 +129,9 @@ func streamKind(s plan.Stream) (pairs, spans bool) {
 	return false, false
 }
 
-// Check finds mistakes in the profilers that event strings name, before the
-// script that uses them runs: they are the user's, not the script's.
+// Check finds mistakes in the options of profilers that event strings name. It
+// is called before the script runs, since these are mistakes of the user, not
+// of the script.
 func Check(h *script.Host, list []*plan.Source) error {
 	for _, s := range list {
 		if s.Kind != eventspec.Script {
@@ -141,8 +144,9 @@ func Check(h *script.Host, list []*plan.Source) error {
 	return nil
 }
 
-// ofString is a profiler that an event string names, or an event of a PMU, msr/tsc/.
-// A profiler takes no part in joins unless the string says how.
+// ofString makes the stream of a profiler that an event string names, or of an event
+// of a PMU such as msr/tsc/. A profiler is untraced in joins unless the string sets
+// how it takes part.
 func ofString(h *script.Host, s *plan.Source) (*pipeline.Stream, error) {
 	if _, ok := stdlib.Find(s.Name); !ok {
 		if e := eventkind.OfPMU(s); e != nil {
@@ -174,7 +178,8 @@ func ofString(h *script.Host, s *plan.Source) (*pipeline.Stream, error) {
 	return serve(h, &as, words)
 }
 
-// serve runs the profiler's main and takes the events that its results would show.
+// serve runs the profiler's main and makes a stream from the events that its
+// results would show.
 func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, error) {
 	p := &plan.Profiler{As: as}
 	own, reports, err := served(h, p, words)
@@ -190,7 +195,8 @@ func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, e
 	return &pipeline.Stream{S: p}, onlyOn(p, own.cpus)
 }
 
-// ofAnySystem are the tracepoints of that name, a few at most; none where tracefs cannot be read.
+// ofAnySystem returns up to three tracepoints with a name, in any system; none if tracefs cannot
+// be read.
 func ofAnySystem(name string) []string {
 	found, err := tracefs.FindFormats().Match("*:" + strings.ReplaceAll(name, "-", "_"))
 	if err != nil {
@@ -199,7 +205,8 @@ func ofAnySystem(name string) []string {
 	return found[:min(len(found), 3)]
 }
 
-// served is what the profiler's main returns for some options.
+// served parses the words as options of the profiler, and runs its main with
+// them.
 func served(h *script.Host, p *plan.Profiler, words []string) (*profilerArgs, []plan.Report, error) {
 	as := p.As
 	file, ok := stdlib.Find(as.Name)
@@ -240,7 +247,7 @@ func served(h *script.Host, p *plan.Profiler, words []string) (*profilerArgs, []
 	return own, reports, nil
 }
 
-// onlyOn bounds the profiler's events to some CPUs.
+// onlyOn restricts the profiler's events to some CPUs; nil is no restriction.
 func onlyOn(p *plan.Profiler, cpus []int) error {
 	if cpus == nil {
 		return nil
@@ -276,7 +283,7 @@ func onlyOn(p *plan.Profiler, cpus []int) error {
 	return nil
 }
 
-// of says which profiler an error is about.
+// of adds the name of the profiler to an error.
 func of(name string, err error) error {
 	d, ok := err.(*diag.Error)
 	if !ok {
@@ -301,11 +308,12 @@ func (t texts) String() string     { return "" }
 func (t texts) Type() string       { return "" }
 func (t texts) Set(s string) error { *t.list = append(*t.list, s); return nil }
 
-// followed is why a source cannot follow children by itself.
+// followed is the reason why a source cannot have its own --inherit or
+// --ptrace.
 const followed = "all sources of a run observe the same threads; give it to the run itself"
 
-// shared are the options of every command that sources accept; why says why a
-// source has no such option of its own.
+// shared are the common options that a source accepts. If why is not "", the
+// option has no effect in a source, for this reason.
 var shared = []struct{ name, short, alone, why string }{
 	{"mmap-pages", "m", "", "all events of a run share its rings"},
 	{"watermark", "", "", "all events of a run share its rings"},
@@ -318,7 +326,7 @@ var shared = []struct{ name, short, alone, why string }{
 	{"exit-N", "N", "", ""},
 }
 
-// parseWords reads options as a command line has them.
+// parseWords parses words as the options and arguments of a profiler.
 func parseWords(set *option.Set, p *plan.Profiler, words []string) (*profilerArgs, error) {
 	out := &profilerArgs{given: map[string][]string{}}
 	fs := pflag.NewFlagSet(p.As.Name, pflag.ContinueOnError)
@@ -362,7 +370,8 @@ func parseWords(set *option.Set, p *plan.Profiler, words []string) (*profilerArg
 	return out, out.take(set, p, values)
 }
 
-// take sorts the given options: the script's own, and those of sources.
+// take stores the values of the given options: the profiler's own, and those in
+// shared.
 func (out *profilerArgs) take(set *option.Set, p *plan.Profiler, values map[string]*[]string) error {
 	for name, list := range values {
 		if len(*list) == 0 {
@@ -398,7 +407,7 @@ func (out *profilerArgs) take(set *option.Set, p *plan.Profiler, values map[stri
 	return nil
 }
 
-// splitWords splits as a shell does: at spaces that are not quoted.
+// splitWords splits a text at blanks outside quotes, as a shell does.
 func splitWords(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder

@@ -14,7 +14,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// sample declares the source of samples.
+// sample declares the source that samples CPUs.
 func sample() *b.Builtin {
 	flag := func(name, doc string) b.Param {
 		return b.Param{Name: name, Type: b.Bool, Default: starlark.False, Named: true, Doc: doc}
@@ -91,7 +91,8 @@ func sampleImpl(c *b.Call) (starlark.Value, error) {
 	return &pipeline.Stream{S: s}, nil
 }
 
-// sampled finds the event by its name, in software, of the CPU, of the caches.
+// sampled finds the event to sample by its name: a software event, a hardware
+// counter or a cache event.
 func sampled(c *b.Call, s *plan.Source) error {
 	if !c.Has("event") {
 		s.Kind, s.Name, s.OrElse = eventspec.Hardware, "cycles", "cpu-clock"

@@ -7,10 +7,11 @@ import (
 	"ppscript/runtime/result/view"
 )
 
-// This file finds what the results of a script show: the events of a script that is a source.
+// This file finds the streams behind the results of a script, for a script that is used as a
+// source.
 
-// shownStreams are the events of the logs among a script's results; if there are no logs, the events
-// that its tables count. Counters have no events.
+// shownStreams returns the streams of the logs among a script's results; without logs, the streams
+// that its tables count. Streams of counters are left out.
 func shownStreams(reports []plan.Report) []plan.Stream {
 	var logs, rest []plan.Stream
 	add := func(list []plan.Stream, s plan.Stream) []plan.Stream {
@@ -30,7 +31,7 @@ func shownStreams(reports []plan.Report) []plan.Stream {
 			logs = add(logs, r.In)
 		case *plan.Text:
 		case *plan.Why:
-			if r.In != nil { // else it is about all the time of a thread
+			if r.In != nil { // nil for why_thread
 				rest = add(rest, r.In)
 			}
 		case *plan.Slow:
@@ -45,7 +46,7 @@ func shownStreams(reports []plan.Report) []plan.Stream {
 	return rest
 }
 
-// pred is the condition for pairs to be shown.
+// pred returns the condition for a pair to be shown by slow.
 func pred(s *plan.Slow) plan.Fn {
 	switch {
 	case s.Than >= 0 && s.Lower >= 0:
@@ -58,7 +59,7 @@ func pred(s *plan.Slow) plan.Fn {
 
 func num(text string, n int64) string { return text + strconv.FormatInt(n, 10) }
 
-// counts reports that a stream's events are reads of counters.
+// counts reports that a stream is made from reads of counters.
 func counts(s plan.Stream) bool {
 	if _, ok := s.(*plan.Counters); ok {
 		return true
@@ -71,8 +72,8 @@ func counts(s plan.Stream) bool {
 	return false
 }
 
-// shownTexts are shown by the tables of a script in place of the values of fields,
-// by field.
+// shownTexts returns the functions by which tables of a script show fields as
+// text, by the name of the field.
 func shownTexts(reports []plan.Report) map[string]view.CellFunc {
 	var texts map[string]view.CellFunc
 	for _, r := range reports {

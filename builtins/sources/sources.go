@@ -1,5 +1,6 @@
-// Package sources declares where events come from: tracepoints, software
-// events, counters, and events in perf-prof's notation.
+// Package sources declares the builtins that make streams from events:
+// tracepoints, probes, software events, hardware counters, samples, profilers,
+// and event strings in perf-prof's notation.
 package sources
 
 import (
@@ -20,7 +21,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Builtins are the declarations of the group.
+// Builtins declares the sources, except probes.
 func Builtins() []*b.Builtin {
 	return []*b.Builtin{
 		tracepoint(), software(), sample(), hardware(), cache(), pmu(), pmuEvent(), memoryAccess(),
@@ -85,7 +86,7 @@ func tracepoint() *b.Builtin {
 	}
 }
 
-// howOften reads period and freq.
+// howOften reads the parameters period and freq.
 func howOften(c *b.Call, s *plan.Source) error {
 	for _, p := range []string{"period", "freq"} {
 		if c.Has(p) && c.Int(p) < 1 {
@@ -128,7 +129,8 @@ func software() *b.Builtin {
 	}
 }
 
-// parse reads event strings, with CPUs that this machine may have.
+// parse parses event strings. Lists of CPUs are checked against those that this
+// machine may have.
 func parse(text string) ([]*plan.Source, error) { return eventstring.Parse(text, kernel.ParseCPUList) }
 
 func eventString() *b.Builtin {
@@ -161,7 +163,7 @@ func eventString() *b.Builtin {
 	}
 }
 
-// stream is the stream of the events that an event string names.
+// stream makes the stream of an event string.
 func stream(c *b.Call, s *plan.Source) (*pipeline.Stream, error) {
 	if s.Kind == eventspec.Script {
 		return ofString(c.Host(), s)
@@ -209,7 +211,8 @@ func eventList() *b.Builtin {
 	}
 }
 
-// mayLack says whether s may be left out where its event does not exist.
+// mayLack sets whether the source s may be missing, and which event is used
+// instead, from the parameters optional and or_else.
 func mayLack(c *b.Call, s *plan.Source) error {
 	if s.Kind != eventspec.Tracepoint {
 		return nil
@@ -280,7 +283,7 @@ func counters() *b.Builtin {
 	}
 }
 
-// onCPUs bounds s to the parameter cpus, if the caller gave it.
+// onCPUs restricts s to the CPUs in the parameter cpus, if it is given.
 func onCPUs(c *b.Call, s *plan.Source) error {
 	if !c.Has("cpus") {
 		return nil

@@ -1,5 +1,5 @@
-// Package values declares the constants and conversions of quantities that
-// scripts use: 10 * ms, dur("1.5ms"), size("64k").
+// Package values declares the units and conversions of durations and sizes for
+// scripts: 10 * ms, dur("1.5ms"), size("64k").
 package values
 
 import (
@@ -16,7 +16,7 @@ import (
 
 const source = "computed in ppscript; any kernel; no privilege"
 
-// Builtins are the declarations of the group.
+// Builtins declares the constants and functions.
 func Builtins() []*b.Builtin {
 	units := value.Units()
 	constant := func(name, summary, code, output string) *b.Builtin {
