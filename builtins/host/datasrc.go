@@ -26,7 +26,7 @@ func dataSource() *b.Builtin {
 			{Code: "data_source(0x10668100842)", Output: `"L3 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK N/A"`},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			n, _ := c.Value("data_src").(starlark.Int).Uint64() // wider numbers are not valid and become 0: N/A
+			n, _ := c.Value("data_src").(starlark.Int).Uint64() // wider numbers become 0: N/A
 			return starlark.String(datasrc.Bits(n).String()), nil
 		},
 	}

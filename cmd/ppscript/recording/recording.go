@@ -39,7 +39,7 @@ type Recording struct {
 // Options has the file of a recording and how to write it.
 type Options struct {
 	Path     string
-	Clock    perf.Clock // of the events
+	Clock    perf.Clock // clock of the events' times
 	Compress bool
 }
 

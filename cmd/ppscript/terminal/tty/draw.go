@@ -16,7 +16,7 @@ import (
 // A drawing records how the text is drawn on the terminal, and where the cursor
 // is.
 type drawing struct {
-	rows       int // of cells
+	rows       int // number of rows that the text takes
 	row, col   int // of the cursor, within these rows
 	width      int // of the terminal
 	stale      bool
