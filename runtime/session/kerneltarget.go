@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/target/cgroup"
 )
 
-// This file turns the run's target into the target of programs of the kernel.
+// This file converts the run's target for programs in the kernel.
 
 // kernelTarget converts t for programs, or returns the reason why they cannot
 // observe it.
@@ -18,7 +18,7 @@ func kernelTarget(t *perf.Target) (target *bpf.Target, no string) {
 	k := &bpf.Target{CPUs: t.CPUs, PIDs: t.PIDs, TIDs: t.TIDs}
 	for _, id := range append(append([]int(nil), t.PIDs...), t.TIDs...) {
 		if _, err := os.Stat("/proc/" + strconv.Itoa(id)); err != nil {
-			return nil, "a task is gone" // the error of perf names it
+			return nil, "a task is gone" // perf's error will name it
 		}
 	}
 	switch {
@@ -44,7 +44,7 @@ func cgroupTarget(k *bpf.Target, names []string) (target *bpf.Target, no string)
 	_, dirs, missing := cgroup.Dirs(names)
 	switch {
 	case err != nil || missing != nil:
-		return nil, "a cgroup is missing" // the error of perf names it
+		return nil, "a cgroup is missing" // perf's error will name it
 	case mounts.PerfEventV1 != "":
 		return nil, "cgroups of the first version are observed by perf"
 	}

@@ -12,7 +12,7 @@ import (
 
 // This file shows the events of logs as lines.
 
-// logLines is the delivery of a log.
+// logLines delivers a log: it shows each event as a line.
 type logLines struct {
 	plan.NoDelivery
 	to *results
@@ -80,7 +80,7 @@ func chained(e *event.Event) bool {
 }
 
 // headed returns the function that shows an event of a log with a heading,
-// followed by the parts of the event.
+// followed by the lines of the event's parts.
 func (o *results) headed(l *plan.LogRun) func(e *event.Event, heading string, parts [2]*event.Event) {
 	line := result.Line{Result: l.Name, Stacks: o.stacks.shows()}
 	if o.cfg.Options.Stacks.FlameGraph == Stdout {

@@ -21,8 +21,8 @@ import (
 // with a copy of 8 KiB of its stack.
 const spoolBytes = 64 << 20
 
-// perfConfig returns the events and records that the plan needs from the
-// kernel.
+// perfConfig returns the configuration of package perf with the events and
+// records that the plan needs.
 func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	o := &w.cfg.Options
 	c := perf.Config{
@@ -126,7 +126,7 @@ func (w *env) openLive(ctx context.Context, p *plan.Plan) (*plan.Plan, *perf.Sou
 		w.refused[refused.Label] = true
 		again, buildErr := plan.Build(w.cfg.Reports, w.env(w.cfg))
 		if buildErr != nil {
-			return nil, nil, err // the kernel's error says more
+			return nil, nil, err // the kernel's error is more helpful
 		}
 		if w.cfg.Options.Verbose > 0 {
 			w.msgs.say("%s: the kernel cannot do this filter, ppscript does it: %s", refused.Label,
@@ -150,8 +150,8 @@ func localEvents(p *plan.Plan) []*plan.Event {
 	return list
 }
 
-// mapLive relates the streams of the source to those of the instance, by index;
-// same says that both have the same indices.
+// mapLive maps the index of each stream of the source to the stream of the
+// instance. same says that both have the same indices.
 func mapLive(in *plan.Instance, src *perf.Source) (to [][]*event.Stream, same bool) {
 	same = true
 	to = make([][]*event.Stream, len(src.Streams()))

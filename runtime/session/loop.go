@@ -25,12 +25,13 @@ import (
 // Without it, rare events would be shown only when the ring is half full.
 const pollTime = 100 * time.Millisecond
 
-// beatTime is the period in which receivers are told that no events came. Until then
-// they hold back later events from other sources. Events themselves are sent at once.
+// beatTime is how often receivers of sent events get a message that no events came.
+// Without it, they would hold back later events from other sources. Events themselves
+// are sent at once.
 const beatTime = 500 * time.Millisecond
 
-// idleTime is the longest sleep of the loop if no events come, or if programs do
-// all the work. Whatever needs the loop wakes it.
+// idleTime is the longest sleep of the loop if no events come, or if programs in
+// the kernel do all the work. Anything that needs the loop wakes it.
 const idleTime = 10 * time.Second
 
 // taking tells how to get events that are hidden from perf, if there is a way.
@@ -171,7 +172,7 @@ func (r *run) endInterval(at time.Time) error {
 	return r.tick(false)
 }
 
-// drain brings all events in the rings to the operators.
+// drain passes all events in the rings to the operators.
 func (r *run) drain() error {
 	r.in.polled = r.clock.Now()
 	if err := r.in.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
@@ -305,7 +306,8 @@ func (r *run) nap() time.Duration {
 	return idleTime
 }
 
-// hear wakes the loop at each request for the state of the run, until end is called.
+// hear makes each request for the state of the run wake the loop, until end is
+// called.
 func hear(r *run) (end func()) {
 	var wake func()
 	switch {
@@ -328,7 +330,7 @@ func hear(r *run) (end func()) {
 	})
 }
 
-// feed brings the events that were polled to the operators.
+// feed passes the polled events to the operators.
 func (r *run) feed(final bool) {
 	if r.in.feeder != nil && !(r.plan.Overwrite && r.in.live != nil) {
 		r.in.feeder.Round(r.sink(), final)
@@ -342,8 +344,8 @@ func (r *run) finish(ended bool) error {
 	if r.env.rec.file == nil {
 		r.naming.end()
 	}
-	// Counters and events stop together, so that neither has what happens while
-	// the rings are emptied.
+	// Counters and events stop together, so that neither counts what happens
+	// while the rings are emptied.
 	if err := errors.Join(r.eval.stop(), r.in.counters.stop(), r.in.slots.Stop()); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"ppscript/runtime/source/perf"
 )
 
-// messages sends messages to the user, beside the results.
+// messages shows messages to the user that are not part of the results.
 type messages struct {
 	cfg   *Config
 	once  map[string]bool // lines that were shown and are not repeated

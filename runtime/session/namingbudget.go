@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file bounds the time for naming. Programs are under the control of their users, and a
-// program with endless symbols must not keep a run from ending.
+// This file bounds the time for finding function names. Program files come from other users,
+// and a file with endless symbols must not keep a run from ending.
 
 // graceTime is the total time for which files may still be read after the run's
 // end was due. Counts by stack get their names only then.
@@ -31,7 +31,7 @@ type namingBudget struct {
 	notes int
 }
 
-// newNamingBudget makes the budget of a run, which has to end when ctx ends. say shows a text to
+// newNamingBudget makes the budget of a run that has to end when ctx ends. say shows a text to
 // the user and reports whether it was new.
 func newNamingBudget(ctx context.Context, say func(text string) (news bool)) namingBudget {
 	return namingBudget{ctx: ctx, say: say}
@@ -51,8 +51,8 @@ func (p *namingBudget) expired() bool {
 	return !p.ended.IsZero() && now.Sub(p.ended) > graceTime
 }
 
-// waited records a time in which files were only waited for. It does not count, since it has a
-// bound of its own.
+// waited records time that was spent waiting for files from servers. It does not count, since
+// it has a bound of its own.
 func (p *namingBudget) waited(d time.Duration) {
 	if !p.ended.IsZero() {
 		p.ended = p.ended.Add(d)

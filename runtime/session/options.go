@@ -14,7 +14,7 @@ import (
 	"ppscript/runtime/target/cgroup"
 )
 
-// Options are the options of a run.
+// Options has the options of a run.
 type Options struct {
 	// Interval is the period of results; 0 means one result, at the end.
 	Interval time.Duration
@@ -37,8 +37,8 @@ type Options struct {
 	Show      Show
 }
 
-// A Recording names the recordings that are read in place of the kernel's
-// events.
+// A Recording names the recordings that are read instead of events of the
+// running kernel.
 type Recording struct {
 	Path string   // "" means the running kernel
 	More []string // other recordings, merged with Path by time
@@ -114,10 +114,11 @@ type Symbols struct {
 	// DebugDirs are searched before the usual directories, for files by build-id
 	// and for separate debug files.
 	DebugDirs []string
-	// Servers are asked for files that are not found otherwise.
+	// Servers are the debuginfod servers for files that are not found
+	// otherwise.
 	Servers naming.Servers
-	// Later leaves functions of programs without names; names are added later to the saved
-	// result.
+	// Later leaves functions of programs without names, which ppscript resolve can add to
+	// the saved result.
 	Later bool
 }
 
@@ -142,12 +143,12 @@ type Show struct {
 	// Whole keeps data in results that their tables do not show, for other
 	// outputs.
 	Whole bool
-	// Self includes events of ppscript's own threads. A log then also has the
+	// Self includes events of ppscript's own threads. A log then also has
 	// events that its own output causes.
 	Self bool
 }
 
-// weighed returns the ways in which a budget may leave out events of the plan.
+// weighed returns whether and how a budget may leave out events of the plan.
 func (o *Options) weighed() placement.BudgetRules {
 	w := placement.BudgetRules{On: o.Cost.Budget > 0}
 	if o.Cost.look || o.Cost.evaluates() || o.Limits.ExitN > 0 {

@@ -7,8 +7,8 @@ import (
 )
 
 // This file asks for permission before the run writes files, talks to other machines
-// or starts programs. A script can name these as freely as events, and the run may
-// have the rights of root.
+// or starts programs. A script can name any of these, and the run may have root's
+// rights.
 
 // permit asks for the permission of one use; without Config.Permit all is
 // permitted.

@@ -9,24 +9,25 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file follows the time of a recording. Intervals, --from, --to and --duration
-// refer to the times of its events, however fast it is read, so that the results are
-// the results of a live run, and the same each time.
+// This file derives the time of a run from the events of a recording. Intervals,
+// --from, --to and --duration refer to the times of events, however fast the
+// recording is read. So the results are the same as of a live run, and the same each
+// time.
 //
 // Events come in order of time, in slices. A slice is cut at the end of an
 // interval: the events before it are passed on, the interval's results are shown,
 // then the other events are passed on.
 //
-// Tempting and wrong: to end the intervals of a pipe by our clock, since it
-// brings events while they happen. The writer buffers events, so they would be
-// counted in the interval in which they are read.
+// Tempting and wrong: to end the intervals of a pipe by this machine's clock,
+// since a pipe delivers events while they happen. The writer buffers events, so
+// they would be counted in the interval in which they are read.
 
 // quietIntervals bounds the intervals without events that are shown in a row. A
 // live run merges intervals that it could not show in time; in a recording, a
 // clock that jumps by days would make millions of them.
 const quietIntervals = 1000
 
-// A playback follows the time of a recording.
+// A playback keeps the time of a run over a recording.
 type playback struct {
 	run      *run
 	interval event.Time // 0: one result at the end
@@ -41,7 +42,7 @@ type playback struct {
 }
 
 // newPlayback makes the playback of a run; nil if nothing depends on the time
-// of the recording.
+// of a recording.
 func newPlayback(r *run) *playback {
 	o := &r.cfg.Options
 	if r.env.rec.file == nil || o.Interval == 0 && o.Limits.Duration == 0 && !o.Recording.From.IsSet() &&
@@ -96,7 +97,8 @@ func seconds(t event.Time) string {
 	return fmt.Sprintf("%.6f", time.Duration(t).Seconds())
 }
 
-// pass hands on the events within the window, and ends the intervals.
+// pass passes the events within the window to the operators, and ends the
+// intervals.
 func (p *playback) pass(evs []*event.Event) {
 	r := p.run
 	start := 0
@@ -172,8 +174,8 @@ func (p *playback) endIntervals(t event.Time) {
 	}
 }
 
-// ended is the end of the interval that is being shown, or of the window once
-// it was reached; otherwise 0.
+// ended returns the end of the interval that is being shown, or the end of the
+// window after it was reached; otherwise 0.
 func (p *playback) ended() event.Time {
 	if p == nil {
 		return 0

@@ -14,11 +14,12 @@ import (
 	"ppscript/runtime/source/perf"
 )
 
-// This file runs the programs of the kernel that send events in place of perf.
-// Such a program sends a projected record: only the fields that the plan reads.
+// This file runs the programs in the kernel that send events in place of perf.
+// Such a program sends a projected record, which has only the fields that the
+// plan reads.
 
-// errProjection is an error of these programs. The plan may still run without
-// them.
+// errProjection wraps an error of these programs. The plan may still run
+// without them.
 type errProjection struct{ error }
 
 func (e *errProjection) Unwrap() error { return e.error }
@@ -122,7 +123,7 @@ func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 }
 
 // collectSent returns the losses since the last call in programs that send events or filter
-// samples. It also brings the counts of these programs to the tables.
+// samples. It also adds the counts of these programs to the tables.
 func (r *run) collectSent() (event.Loss, error) {
 	lost, err := r.env.sieves.Loss()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 // This file reads events of other machines: sent by another ppscript, or from
 // additional recordings. Their threads have names from that machine; their
-// times are converted to our clock.
+// times are converted to this machine's clock.
 
 // A remote is a source of events of another machine.
 type remote struct {
@@ -124,9 +124,9 @@ func (r *remote) source() event.Source {
 		if e.Kind != event.Sample && e.Kind != event.Lost {
 			r.tasks.Record(e)
 			if r.cgroups.record(e) {
-				e.Rec = nil // its cgroup numbers are not ours
+				e.Rec = nil // its cgroup numbers are not of this machine
 			}
-			e.Kind = event.Other // it must not change the names of our threads
+			e.Kind = event.Other // it must not change names of threads of this machine
 		}
 	})
 }
@@ -137,12 +137,12 @@ type lagging struct{ event.Source }
 // Lags implements order.Lagging.
 func (lagging) Lags() bool { return true }
 
-// skew is the largest difference at which two clocks count as the same: reading
-// both takes that long on a loaded machine.
+// skew is the largest difference at which two clocks count as the same: to read
+// both can take that long on a loaded machine.
 const skew = 10 * time.Millisecond
 
-// align computes the shift of the remote's times to our clock, which shows at
-// when the wall clock shows wall.
+// align computes the shift that converts the remote's times to this machine's
+// clock. at is this machine's time when its wall clock shows wall.
 func (r *remote) align(at event.Time, wall time.Time, say func(string, ...any)) {
 	c := r.file.Info().Clock
 	if c.Wall.IsZero() || wall.IsZero() {
@@ -218,8 +218,8 @@ func (r *run) foreignNames() {
 	}
 }
 
-// marker is the character that marks events of other machines in a log; 0 for
-// our own.
+// marker returns the character that marks events of other machines in a log; 0
+// for events of this machine.
 func (o *results) marker(e *event.Event) byte {
 	if slices.Contains(o.foreign, e.Stream) {
 		return 'G'

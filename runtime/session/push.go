@@ -15,9 +15,9 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// This file sends the events that the plan wants sent.
+// This file sends events to other machines, for the attribute push=.
 
-// An outlet is the delivery of the events that are sent to one address.
+// An outlet delivers events by sending them to one address.
 type outlet struct {
 	plan.NoDelivery
 	to      *results
@@ -36,13 +36,13 @@ type outlet struct {
 	looked   time.Time // last search for new names
 }
 
-// sendLag is the age at which an event is surely in its ring. A sender promises
-// that no event older than the last poll minus sendLag will follow.
+// sendLag is the age at which an event is certainly in its ring. A sender
+// promises that no event older than the last poll minus sendLag will follow.
 const sendLag = 50 * event.Time(time.Millisecond)
 
-// sentUntil is the time up to which all events have been sent; last is the time of
-// the last event. It is before the last poll, not the present: this thread may have
-// waited for its CPU since the rings were read.
+// sentUntil returns the time up to which all events have been sent; last is the
+// time of the last event. It is computed from the last poll, not from the present,
+// because this thread may have waited for a CPU since the rings were read.
 func (s *sources) sentUntil(last event.Time, final bool) event.Time {
 	if final || s.live == nil || s.polled <= sendLag {
 		return last
@@ -122,7 +122,8 @@ func (w *env) sentStreams(p *plan.PushRun) (streams []perfdata.StreamInfo) {
 	return streams
 }
 
-// number is the number under which a stack is sent; a new stack is sent first.
+// number returns the number under which a stack is sent. A new stack is sent
+// first.
 //
 // Fast path: the stack was sent before.
 func (o *outlet) number(w *runStacks, id stack.ID) uint64 {
@@ -165,7 +166,8 @@ func (o *outlet) nameAgain(w *runStacks, now time.Time) {
 	o.nameless = o.nameless[:0]
 }
 
-// round ends a batch: all events up to a time have been sent.
+// round ends a batch of sent events. It tells receivers that all events up to
+// until have been sent.
 func (o *outlet) round(until event.Time) error {
 	o.nameAgain(o.to.stacks, time.Now())
 	err := o.sender.Round(until)
@@ -177,8 +179,7 @@ func (o *outlet) round(until event.Time) error {
 	return err
 }
 
-// asking reports that some receiver waits for the message that there were no
-// events.
+// asking reports that some receiver waits for a message that no events came.
 func (ds deliveries) asking() bool {
 	return slices.ContainsFunc(ds, func(d plan.Delivery) bool {
 		o, sends := d.(*outlet)

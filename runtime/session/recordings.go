@@ -13,15 +13,15 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// recordings has the sources of events other than this machine's kernel: files,
-// and other machines that send events.
+// recordings has the sources of events that are not this machine's kernel:
+// files, and other machines that send events.
 type recordings struct {
 	cfg  *Config
 	msgs *messages
 	// opening bounds the time to connect to other machines and get the
 	// descriptions of their events, which a plan needs to find events by name.
 	opening context.Context
-	file    *relay.Source // in place of the kernel's events; nil in a live run
+	file    *relay.Source // the recording that is read; nil in a live run
 	remotes []*remote
 }
 
@@ -69,7 +69,8 @@ func (r *recordings) add(name string, file *relay.Source) *remote {
 	return m
 }
 
-// pull connects to an address; a plan may name it several times.
+// pull connects to an address, or returns the existing connection if the plan
+// names the address several times.
 func (r *recordings) pull(from string) (*remote, error) {
 	for _, m := range r.remotes {
 		if m.name == from {
@@ -109,11 +110,11 @@ func (r *recordings) info() *perfdata.Info {
 	return r.file.Info()
 }
 
-// inFull reports that the recording is complete, so that limits on time go by
-// its events and not by our clock.
+// inFull reports that the recording is complete, so that limits on time refer
+// to its events and not to this machine's clock.
 func (r *recordings) inFull() bool { return r.file != nil && !r.file.Live() }
 
-// arch is the architecture of the events, as a GOARCH.
+// arch returns the architecture of the events, as a GOARCH.
 func (r *recordings) arch() string {
 	if r.file == nil {
 		return runtime.GOARCH

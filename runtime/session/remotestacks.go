@@ -11,8 +11,8 @@ import (
 
 // This file finds the sources whose events come with the names of their stacks.
 
-// carrier is the source that sends the stacks of a stream's events with names,
-// nil if the stacks are in its samples.
+// carrier returns the source that sends the stacks of a stream's events with
+// names; nil if the stacks are in the samples.
 func (r *recordings) carrier(e *event.Stream) *relay.Source {
 	for _, src := range r.all() {
 		infos := src.StreamInfos()

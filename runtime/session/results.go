@@ -9,13 +9,14 @@ import (
 	"ppscript/runtime/result"
 )
 
-// results passes the run's results to their deliveries and the renderer.
+// results passes the results of the run to their deliveries and to the
+// renderer.
 type results struct {
 	cfg        *Config
 	msgs       *messages
 	account    *account
 	out        render.Renderer
-	watch      outputWatch                // notes whether anything was shown
+	watch      outputWatch                // records whether anything was shown
 	wall       func(event.Time) time.Time // nil if the events have no wall-clock time
 	deliveries deliveries
 	files      tableFiles
@@ -30,8 +31,8 @@ func (o *results) table(t *result.Table) error {
 	return o.out.Show(t)
 }
 
-// missing is the loss of a result in an interval: the loss of the sources, plus
-// own, the loss of its operator.
+// missing returns the loss of a result in an interval: the loss of the sources,
+// plus own, the loss of its operator.
 func (o *results) missing(t *plan.Interval, own event.Loss) event.Loss {
 	o.account.total.Add(own)
 	own.Add(t.Loss)
@@ -151,8 +152,8 @@ func (r *run) meta(final bool, now time.Time) result.Meta {
 	return m
 }
 
-// first is the time of the first event, or the begin of the run if events have no
-// times.
+// first returns the time of the first event, or the begin of the run if events
+// have no times.
 func (r *run) first() event.Time {
 	if at := r.undated(); r.instance.Router.First == 0 && at != 0 {
 		return at - event.Time(time.Since(r.started))
@@ -160,7 +161,7 @@ func (r *run) first() event.Time {
 	return r.instance.Router.First
 }
 
-// whole is the metadata of a result about the whole run until now.
+// whole returns the metadata for a result about the whole run until now.
 func (r *run) whole(now time.Time) result.Meta {
 	m := r.meta(true, now)
 	m.Loss = r.account.total
@@ -171,9 +172,9 @@ func (r *run) whole(now time.Time) result.Meta {
 	return m
 }
 
-// undated is the present time if the events of a live run have no times, otherwise 0.
-// Counters and programs in the kernel only count, and samples have no time unless the plan
-// reads it.
+// undated returns the present time if the events of a live run have no times, otherwise 0.
+// Counters and programs that only count have no events, and samples have no time unless
+// the plan reads it.
 func (r *run) undated() event.Time {
 	router := r.instance.Router
 	timeless := router.Samples > 0 && router.Last == 0

@@ -19,7 +19,7 @@ import (
 // scanTime bounds the time for reading the names of all processes at start.
 const scanTime = 20 * time.Millisecond
 
-// A run is one run of a plan. It brings the events of its sources to the
+// A run executes a plan once. It passes the events of its sources to the
 // operators of the plan, and delivers their results.
 type run struct {
 	env      *env
@@ -36,14 +36,14 @@ type run struct {
 	started  time.Time
 
 	unanswered  bool   // settled returned an error
-	silence     string // why nothing came; "" if something did
+	silence     string // why no events came; "" if some did
 	naming      namingBudget
 	statusAsked atomic.Bool // the state of the run was requested
 }
 
-// Run plans, opens, runs, shows and closes. It returns when ctx ends (which is
-// the orderly way to stop: results are shown), when the target ends, or when
-// a limit is reached.
+// Run makes a plan, opens it, runs it, shows the results and closes it. It
+// returns when ctx ends (the orderly way to stop: results are shown), when the
+// target ends, or when a limit is reached.
 func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	if err := cfg.permitAll(); err != nil {
 		return Outcome{Status: -1}, err
@@ -164,8 +164,8 @@ func (r *run) do(ctx context.Context) (err error) {
 	return r.results.failed
 }
 
-// wall returns the function from times of events to wall-clock times; nil if it
-// is unknown.
+// wall returns the function that converts times of events to wall-clock times;
+// nil if they cannot be converted.
 func (r *run) wall() func(event.Time) time.Time {
 	switch {
 	case r.env.rec.file != nil && r.clock.Wall.IsZero():
@@ -238,7 +238,8 @@ func (r *run) open(ctx context.Context) (err error) {
 	return err
 }
 
-// describe lists where events are attached, after they began.
+// describe lists where events are attached. It is called after they were
+// attached.
 func (r *run) describe() {
 	var lines []string
 	if r.in.live != nil {
@@ -293,7 +294,7 @@ func (r *run) prepare() {
 	if r.in.live != nil && !r.cfg.Options.Show.Self {
 		in.HideSelf(int32(os.Getpid()), ownThreads())
 	}
-	if r.in.live != nil && !p.Pulls() { // other machines use the same numbers for other threads
+	if r.in.live != nil && !p.Pulls() { // remote threads can have the same numbers
 		for _, j := range plan.Runs[*plan.JoinRun](in) {
 			if j.Forgets() {
 				r.in.forgetful = append(r.in.forgetful, j)
@@ -314,11 +315,11 @@ func (r *run) prepare() {
 	}
 }
 
-// apart reports that records of names and events of a CPU come through
-// different rings, so that the rings must always be merged by time.
+// apart reports that the events of a CPU and the records of threads' names come
+// through different rings, so that the rings must always be merged by time.
 func (r *run) apart() bool { return sending(r.plan) != nil && r.plan.Comm }
 
-// readers is the number of readers that share the rings.
+// readers returns the number of readers that share the rings.
 func (r *run) readers() int {
 	single := r.eval != nil || r.plan.InSlots || r.cfg.Options.Limits.ExitN > 0
 	if r.in.live == nil || single || !r.plan.Shareable() {

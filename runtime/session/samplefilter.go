@@ -13,16 +13,17 @@ import (
 	"ppscript/runtime/stack/interpreter"
 )
 
-// sieves has the programs of the kernel that run at each sample of perf:
-// filters, and walkers of interpreters.
+// sieves has the programs in the kernel that run at each sample of perf:
+// filters of samples, and programs that find functions of interpreted
+// languages.
 type sieves struct {
 	load.Runs                        // the filters
 	host         *features.Host      // nil if programs must not run
-	interpreters *interpreter.Walker // finds the functions that interpreters run; may be nil
+	interpreters *interpreter.Walker // finds functions of interpreted languages; may be nil
 }
 
-// interpreters opens the programs that find the functions of Python, Ruby and PHP in stacks;
-// nil if the plan needs none.
+// interpreters opens the programs that find functions of Python, Ruby and PHP in stacks; nil
+// if the plan needs none.
 func (w *env) interpreters(p *plan.Plan) *interpreter.Walker {
 	if w.rec.file != nil || !p.Mappings || w.cfg.Target.Workload == nil && !interpreter.Runs() {
 		return nil
@@ -83,7 +84,7 @@ func (w *env) load(im *bpf.Image) (*load.Run, error) {
 	return run, err
 }
 
-// bringTables gives unwind tables to programs that walk stacks with them.
+// bringTables loads unwind tables into the maps of programs that unwind stacks.
 func (w *env) bringTables(run *load.Run) (err error) {
 	t := &w.cfg.Target
 	named := t.Workload != nil || len(t.PIDs)+len(t.TIDs)+len(t.Cgroups) > 0
@@ -96,7 +97,8 @@ func (w *env) bringTables(run *load.Run) (err error) {
 	return err
 }
 
-// endTables ends that, and tells the user which tables programs did not find.
+// endTables stops loading unwind tables, and tells the user which tables were
+// missing.
 func (w *env) endTables() error {
 	told, err := w.tables.End(w.cfg.Options.Verbose > 0)
 	w.tables = nil

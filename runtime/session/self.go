@@ -11,8 +11,8 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// knownTime is the age, in time of events, at which known threads are checked
-// again: the Go runtime sometimes makes new threads, and the kernel reuses
+// knownTime is how long the result of a check of a thread stays valid, in time
+// of events. The Go runtime sometimes makes new threads, and the kernel reuses
 // numbers.
 const knownTime = event.Time(1e9)
 

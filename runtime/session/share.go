@@ -31,12 +31,13 @@ type reader struct {
 	drain    *order.Drain
 }
 
-// readersFor is the number of readers for a number of rings.
+// readersFor returns the number of readers for a number of rings.
 func readersFor(rings int) int {
 	return max(1, min(rings/ringsPerReader, maxReaders, runtime.GOMAXPROCS(0)-1))
 }
 
-// share makes a feeder of n readers, of which the first has the run's instance.
+// share makes a feeder with n readers, of which the first has the run's
+// instance.
 func share(src event.Source, in *plan.Instance, n int) *sharedFeeder {
 	s := &sharedFeeder{}
 	for i := range n {

@@ -10,12 +10,12 @@ import (
 	"ppscript/runtime/source/perf"
 )
 
-// This file reads the side records about processes if the events of a run stay inside the kernel.
-// No samples come, but to name the addresses that programs found, the mappings of processes are
-// needed, also of ended ones. The records have times of the programs' clock.
+// This file reads the side records about processes if programs in the kernel process all events
+// of a run, so that no samples come. To name the addresses that programs found, the mappings of
+// processes are needed, also of ended ones. The records have times of the programs' clock.
 
 // A sideBand reads the side records about all processes, or about the observed ones. A nil
-// sideBand has none.
+// sideBand is valid and reads nothing.
 type sideBand struct {
 	src    *perf.Source
 	feeder order.Feeder
@@ -47,7 +47,7 @@ func openSideBand(ctx context.Context, of *perf.Target, cgroups bool, spool int,
 // sideBandOf makes the sideBand of a source, and owns the source from then on.
 func sideBandOf(src *perf.Source) *sideBand { return &sideBand{src: src, feeder: order.NewMerge(src)} }
 
-// round brings the available records to sink; final says that it is the last
+// round passes the available records to sink. final says that it is the last
 // round.
 func (b *sideBand) round(sink func([]*event.Event), final bool) error {
 	if b == nil || b.over {

@@ -14,11 +14,11 @@ import (
 	"ppscript/runtime/system/workload"
 )
 
-// sources has the sources of events of a run.
+// sources has the open sources of a run.
 type sources struct {
 	src       event.Source // nil if there are no events to read
 	live      *perf.Source // the kernel's part of src; nil if it has none
-	kernel    *kernelRun   // in place of src
+	kernel    *kernelRun   // programs in the kernel that process all events; then src is nil
 	watch     *perf.Watch  // see observeTarget; nil if nothing needs it
 	skipped   *hookcost.Misses
 	slots     dutyCycle
@@ -55,7 +55,8 @@ func (s *sources) growing() bool {
 	return err != nil || len(cpus.Possible) > len(cpus.Online)
 }
 
-// comesOrGoes reports begins and ends of threads to the joins that need them.
+// comesOrGoes reports the begin or the end of a thread to the joins that need
+// it.
 func (s *sources) comesOrGoes(e *event.Event) {
 	if len(s.forgetful) == 0 || e.Kind != event.Fork && e.Kind != event.Exit {
 		return
@@ -71,10 +72,10 @@ func (s *sources) comesOrGoes(e *event.Event) {
 	}
 }
 
-// observeTarget opens the run's watch unless it is open. The watch notices the target's end, and
-// starts a workload and holds it. It is shared by the sources without rings: programs of the
-// kernel, and counters that must count when the command starts. The workload begins when each of
-// them has released it (see Workload.Openers).
+// observeTarget opens the run's watch unless it is open. The watch notices the end of the
+// target; it also starts a workload and holds it until all events are attached. The sources
+// without rings share it: programs in the kernel, and counters that must count from the start of
+// the command. The workload begins when each of them has released it (see Workload.Openers).
 func (s *sources) observeTarget(t perf.Target) (err error) {
 	if s.watch == nil {
 		s.watch, err = perf.OpenWatch(t)

@@ -10,7 +10,7 @@ import (
 
 // This file shows stacks in the lines of logs and in the cells of tables.
 
-// eventStack is the stack of an event, valid until the next call.
+// eventStack returns the stack of an event. It is valid until the next call.
 func (w *runStacks) eventStack(e *event.Event) result.CallStack {
 	if e.Stream.Index >= len(w.show) || len(w.show[e.Stream.Index]) == 0 {
 		return result.CallStack{}
@@ -44,7 +44,8 @@ func stackIn(e *event.Event, f *event.Field) stack.ID {
 	return stack.ID(id)
 }
 
-// text makes the cells of a table with numbers of stacks show functions.
+// text makes columns of a table with numbers of stacks show functions. name
+// converts frames to text.
 func (w *runStacks) text(t *result.Table, name func(frames []*result.Frame) string) {
 	if w == nil {
 		return
@@ -71,8 +72,8 @@ func (w *runStacks) text(t *result.Table, name func(frames []*result.Frame) stri
 	}
 }
 
-// registers appends the text of an event's field regs, its registers, if it has
-// one.
+// registers appends the text of an event's field regs, the CPU's registers, if
+// it has one.
 func registers(dst []byte, e *event.Event) []byte {
 	if e.Stream == nil || e.Kind != event.Sample {
 		return dst

@@ -16,7 +16,7 @@ import (
 // This file delivers counts by stack as results, at each interval. Counts that go
 // to files are delivered by stackfile.go.
 
-// stackCounts is the common part of both deliveries.
+// stackCounts is the common part of both deliveries of counts by stack.
 type stackCounts struct {
 	plan.NoDelivery
 	to     *results
@@ -31,7 +31,7 @@ func (c *stackCounts) Begin(_ context.Context, op plan.Running) error {
 
 func (*stackCounts) Late() bool { return true }
 
-// result makes the result of the counts so far.
+// result makes a result from the counts so far.
 func (c *stackCounts) result(m result.Meta) *result.Stacks {
 	s := c.op
 	out := &result.Stacks{
@@ -176,7 +176,7 @@ func (c *stackCounts) clear() {
 	c.before = nil
 }
 
-// loss is the loss of the operator, also of counts that were symbolized.
+// loss returns the loss of the operator, including counts that were symbolized.
 func (c *stackCounts) loss() event.Loss {
 	loss := c.op.Group.Loss()
 	if c.before != nil {
@@ -185,8 +185,8 @@ func (c *stackCounts) loss() event.Loss {
 	return loss
 }
 
-// stackResult is the delivery of counts by stack that are results. aside says that they
-// are not shown but sent to another machine.
+// stackResult delivers counts by stack as results. aside says that they are not shown
+// but sent to another machine.
 type stackResult struct {
 	stackCounts
 	aside    bool

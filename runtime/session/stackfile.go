@@ -24,30 +24,31 @@ import (
 // results. Only folded text is written at each interval, with the interval's
 // begin.
 
-// A stackFile is the delivery of counts by stack to one file.
+// A stackFile delivers counts by stack to one file.
 type stackFile struct {
 	stackCounts
 	of       wholeRun
-	recorded *perfdata.Info  // nil: the events are of this machine
+	recorded *perfdata.Info  // nil: events of this machine
 	file     *picture.Stacks // nil: the stacks are printed among the results
 	stamped  bool
 	since    time.Time // begin of the interval
 }
 
-// A wholeRun has the facts about the run that files show.
+// A wholeRun returns the facts about the run that files show.
 type wholeRun interface {
-	// whole is the metadata of a result about the whole run until now.
+	// whole returns the metadata for a result about the whole run until now.
 	whole(now time.Time) result.Meta
-	// command is the command line; "" if unknown.
+	// command returns the command line; "" if unknown.
 	command() string
-	// caption names the host and the sampling frequency.
+	// caption returns a text with the host and the sampling frequency.
 	caption() string
-	// begin is the time at which the run began; ran reports that it began.
+	// begin returns the time at which the run began; ran reports that it began.
 	begin() time.Time
 	ran() bool
 }
 
-// Stdout as the file of a flame graph prints folded stacks among the results.
+// Stdout is a special name for the file of a flame graph: folded stacks are
+// printed among the results.
 const Stdout = output.Stdout
 
 // Open opens the file, unless the stacks are printed among the results.
@@ -73,7 +74,7 @@ func (f *stackFile) Open(ctx context.Context, op plan.Operator) (err error) {
 	return nil
 }
 
-// printable returns an error if an option stands for a format that is not text.
+// printable returns an error if the format of an option is not text.
 func printable(option string) error {
 	_, suffix, own := render.StackFormatFor(option)
 	if !own {
@@ -83,7 +84,8 @@ func printable(option string) error {
 		WithHint("name it, for example: --%s cpu%s", option, suffix)
 }
 
-// format is the format of the file; folded text among the results.
+// format returns the format of the file; folded text if stacks are printed
+// among the results.
 func (f *stackFile) format() render.StackFormat {
 	if f.file == nil {
 		return render.FoldedFormat
@@ -147,8 +149,8 @@ func (f *stackFile) deliver(now time.Time) error {
 	return f.file.Write(res, start, captionOf(f.of))
 }
 
-// captionOf is the caption for files without a separate place for the command
-// line.
+// captionOf returns the caption for files without a separate place for the
+// command line.
 func captionOf(r wholeRun) string {
 	parts := slices.DeleteFunc([]string{r.command(), r.caption()}, func(s string) bool { return s == "" })
 	return strings.Join(parts, ", ")
@@ -190,7 +192,7 @@ func (f *stackFile) Close() error {
 		if errs = append(errs, err); err == nil {
 			f.to.msgs.note("wrote %s; %s", f.file.Path, f.file.Format.Advice(f.file.Path))
 			m := f.of.whole(time.Now())
-			if m.Cost.Sampled() && f.format() == render.FoldedFormat { // a file without place for remarks
+			if m.Cost.Sampled() && f.format() == render.FoldedFormat { // folded text has no place for remarks
 				f.to.msgs.say("%s: %s", f.file.Path, render.Remarks(&result.Meta{Cost: m.Cost}))
 			}
 		}

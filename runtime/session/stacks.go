@@ -15,12 +15,12 @@ import (
 	"ppscript/runtime/stack/naming"
 )
 
-// This file connects the stacks of samples with their names: a Reader around
-// each stream's decoder gives the stacks numbers, and the numbers are turned
-// into frames when a result is shown.
+// This file numbers and names the stacks of samples. A Reader around each
+// stream's decoder gives each stack a number. The numbers are converted to
+// frames with names when a result is shown.
 
-// runStacks has the stacks of a run; nil if no event has stacks and nothing counts by
-// stack.
+// runStacks has the stacks of a run. It is nil if no event has stacks and nothing
+// counts by stack.
 type runStacks struct {
 	*naming.Namer
 	show [][]*event.Field // fields of the stacks that a log shows, by stream; the event's own stack first
@@ -77,7 +77,7 @@ func (r *run) note(f *dso.File, err error) {
 	}
 }
 
-// read puts the Readers around the decoders.
+// read installs the Readers around the decoders of streams.
 func (w *runStacks) read(r *run) {
 	if w == nil {
 		return
@@ -158,7 +158,7 @@ func shownStacks(streams []*event.Stream, quiet bool) [][]*event.Field {
 			}
 		}
 		slices.SortStableFunc(show[i], func(a, b *event.Field) int {
-			return cmp.Compare(len(a.Name), len(b.Name)) // the event's own is "stack"
+			return cmp.Compare(len(a.Name), len(b.Name)) // the event's own stack, "stack", is first
 		})
 	}
 	return show

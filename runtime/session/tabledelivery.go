@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// tableDelivery shows a table, or a histogram, at each interval.
+// tableDelivery delivers a table or a histogram: it is shown at each interval.
 type tableDelivery struct {
 	plan.NoDelivery
 	to    *results
@@ -55,7 +55,8 @@ func (d *tableDelivery) Tick(t *plan.Interval) error {
 // kcyc is the unit of durations that were counted in cycles.
 var kcyc = unit.Unit{Symbol: "kcyc", Base: "cycles", Scale: 1e3, Prec: 3}
 
-// inCycles changes the unit of times that were measured in cycles.
+// inCycles replaces microseconds by thousands of cycles as the unit of columns
+// that were measured in cycles.
 func inCycles(t *result.Table) {
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.Unit == unit.US {

@@ -20,7 +20,7 @@ type tableFile struct {
 	out  render.Renderer // nil before the first table
 }
 
-// tableFiles are the open files by path.
+// tableFiles has the open files by path.
 type tableFiles map[string]*tableFile
 
 // open opens the file at a path, unless it is open already or path is "".

@@ -7,7 +7,7 @@ import (
 )
 
 // checkTarget returns an error if the plan cannot observe the target, or if its
-// numbers would be wrong for it.
+// results would be wrong for this target.
 func checkTarget(p *plan.Plan, t *perf.Target) error {
 	ways := t.Named()
 	if p.WholeCPUs != "" {

@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/source/reading"
 )
 
-// threads delivers the threads that exist when the run begins, as events.
+// threads makes an event for each thread that exists when the run begins.
 type threads struct {
 	plan.NoDelivery
 	of   *run
@@ -30,7 +30,8 @@ func (d *threads) Begin(_ context.Context, op plan.Running) error {
 // Elsewhere implements plan.Delivery.
 func (*threads) Elsewhere() bool { return true }
 
-// side reads the records about threads from before the recording's first event.
+// side collects the records about threads that precede the first event of a
+// recording.
 func (d *threads) side(e *event.Event) {
 	if d.of.env.rec.file != nil && d.of.instance.Router.First == 0 {
 		d.list.Record(e)

@@ -14,7 +14,7 @@ import (
 
 // This file writes timeline files, which show all events along a time axis.
 
-// timelineFiles is the delivery of a timeline.
+// timelineFiles delivers a timeline to files.
 type timelineFiles struct {
 	plan.NoDelivery
 	of    *run

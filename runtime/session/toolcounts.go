@@ -10,13 +10,13 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file counts perf's tool events, which the kernel does not have: the elapsed time of the
-// command, and its time in user code and in the kernel.
+// This file computes perf's tool events, which the kernel does not have: the elapsed time of
+// the command, and its time in user code and in the kernel.
 
-// silent is the number of an event that is opened but not reported.
+// silent is the number of an event that is opened but not reported in results.
 const silent = -1
 
-// A toolCount counts one of these times.
+// A toolCount has the state of one of these events.
 type toolCount struct {
 	number  int // among the events of the set
 	stream  *event.Stream
@@ -46,7 +46,7 @@ func (c *counterRun) addTool(number int, s *plan.Source, schema *event.Schema,
 	return nil
 }
 
-// readTools appends the times so far.
+// readTools appends the values of these events so far.
 func (c *counterRun) readTools(dst []perf.Count) ([]perf.Count, error) {
 	var of workload.Times
 	for i, t := range c.tools {

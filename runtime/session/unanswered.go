@@ -13,15 +13,15 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file finds runs that have no result because all evaluations failed, which is an error. A
-// run without a result because nothing happened is no error. If only some evaluations fail, they
-// are counted in the losses of the results.
+// This file detects a run without a result because all evaluations of per-event functions
+// failed, which is an error. A run without a result because nothing happened is not an error. If
+// only some evaluations fail, they are counted in the losses of the results.
 
-// outputWatch records whether a renderer got anything to show.
+// outputWatch records whether the renderer got anything to show.
 type outputWatch struct {
 	render.Renderer
 	any   bool
-	zeros bool // a row of zeros alone was shown, which may be right
+	zeros bool // only rows of zeros were shown, which may be right
 }
 
 // Show implements render.Renderer.

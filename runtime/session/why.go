@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/why/whyfacts"
 )
 
-// whyResult is the delivery of the explanations of slow spans.
+// whyResult delivers the explanations of slow spans.
 type whyResult struct {
 	plan.NoDelivery
 	of    *run

@@ -14,7 +14,7 @@ import (
 // This file writes the explanations of slow spans to the files of a run: as stacks of the
 // critical path over the whole run, and as slices of timelines.
 
-// whyFiles are the files for the first such result of a script, which is also shown among the
+// whyFiles has the files for the first such result of a script, which is also shown among the
 // results.
 type whyFiles struct {
 	of     *run

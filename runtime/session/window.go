@@ -10,13 +10,13 @@ import (
 )
 
 // This file shows slow pairs together with the events around them, which
-// programs keep in the flight buffer.
+// programs in the kernel keep in the flight buffer.
 
 // keptMost is the memory for kept events of each CPU in bytes, if the user does not
 // choose it: about 20 ms at three million events a second.
 const keptMost = 8 << 20
 
-// A windows has the memory with the kept events, and the joins whose pairs are shown
+// windows has the memory with the kept events, and the joins whose pairs are shown
 // with them.
 type windows struct {
 	*flightbuffer.Window // nil if there is none

@@ -204,8 +204,8 @@ func (c *collector) take(a arrival) error {
 // frames of other hosts.
 const strayTime = 5 * time.Minute
 
-// timely refuses a frame whose time is too far from now, or less than an interval after the last
-// one. Each such frame would begin a window without any other host.
+// timely refuses a frame whose time is too far from now, or less than half an interval after the
+// host's last one. Each such frame would begin a window without any other host.
 func (c *collector) timely(s *mergeable.Share, now time.Time) error {
 	if s.Begin < 0 || s.Begin > s.End {
 		return errors.New("it told of a time that ends before it begins")
