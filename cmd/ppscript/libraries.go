@@ -12,19 +12,21 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file finds the files of other libraries for load statements. Nothing is opened before a script
-// loads from one. There is one set of libraries for each invocation; the rules of versions and hashes are
-// those of package library.
+// This file finds the files that load statements of scripts name in other libraries. A library is
+// opened when a script first loads from it. Each invocation has one set of libraries. The rules for
+// versions and hashes are in package library.
 
-// libraries are those whose scripts run, by directory, and the one
-// whose requirements count now: that of the script that the user started.
+// libraries has the open libraries of an invocation, by directory. The library
+// opened last is the one of the script that the user started: its requirements
+// choose the versions of all others.
 type libraries struct {
 	Say     func(line string)
 	Ctx     context.Context // for fetching; nil: until the process ends
-	Offline bool            // nothing is fetched: a script is only looked at
-	// Only, if set, has all that may be loaded in place of libraries.
+	Offline bool            // fetch nothing: the script is only described or checked
+	// Only, if set, resolves all loads in place of libraries.
 	Only func(module, from string) (string, []byte, error)
-	// Texts has what was loaded by name, As the names of what load statements asked for.
+	// Texts has the loaded files by full name. As maps the text of a load statement to
+	// the full name.
 	Texts map[string][]byte
 	As    map[string]string
 
@@ -66,8 +68,9 @@ func (b *libraries) context() context.Context {
 	return b.Ctx
 }
 
-// libraryOf is the library that the file at position from is in. Files of
-// other libraries are loaded with the versions of the one that loads them.
+// libraryOf returns the library of the file in which a load statement is; from
+// is its position. Inside a file of another library, the library that was
+// opened last decides the versions.
 func (b *libraries) libraryOf(from string) (*library.Library, error) {
 	file, _, _ := strings.Cut(from, ":")
 	dir := "."
@@ -80,7 +83,7 @@ func (b *libraries) libraryOf(from string) (*library.Library, error) {
 	return b.Library(dir)
 }
 
-// Library opens the library that dir lies in, once.
+// Library returns the library that dir lies in, and opens it the first time.
 func (b *libraries) Library(dir string) (*library.Library, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -97,7 +100,7 @@ func (b *libraries) Library(dir string) (*library.Library, error) {
 	if b.Offline {
 		s.Proxy = onDisk(s.Proxy)
 	}
-	// A user who sees the note may have a version pinned by using it.
+	// On a terminal the user sees the note, so a new version may be pinned.
 	s.Pin, s.Note = console.IsTerminal(os.Stdin) && console.IsTerminal(os.Stderr), b.Say
 	l, err := library.Open(dir, s)
 	if err != nil {
@@ -110,7 +113,7 @@ func (b *libraries) Library(dir string) (*library.Library, error) {
 	return l, nil
 }
 
-// onDisk is the part of PPSCRIPTPROXY that needs no other machine.
+// onDisk returns the parts of PPSCRIPTPROXY that need no network.
 func onDisk(proxy string) string {
 	var list []string
 	for part := range strings.SplitSeq(proxy, ",") {
@@ -121,7 +124,7 @@ func onDisk(proxy string) string {
 	return strings.Join(append(list, "off"), ",")
 }
 
-// Close writes new hashes.
+// Close writes new hashes and closes all libraries.
 func (b *libraries) Close() error {
 	var errs []error
 	for _, l := range b.open {

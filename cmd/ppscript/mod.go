@@ -19,7 +19,8 @@ const modUse = "mod init PATH | get LIB[@VERSION]... | tidy | vendor | verify | 
 
 var modWords = []string{"get", "init", "list", "tidy", "vendor", "verify", "why", "work"}
 
-// modCommand is mod: a directory as a library of scripts, and the versions of those it needs.
+// modCommand returns the subcommand mod, which makes a directory a library of scripts and
+// manages the versions of the libraries that it requires.
 func modCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: modUse, Short: "Keep a library of scripts, and the versions of those it needs",
@@ -145,7 +146,7 @@ func (a *app) mod(args []string) error {
 		fmt.Fprintln(a.Text(), d)
 	}
 	if l.Mod == nil && dirs != nil {
-		return nil // the workspace itself is no library
+		return nil // a workspace directory that is not a library itself
 	}
 	list, err := l.List(ctx)
 	return a.versions(list, err)
@@ -168,8 +169,8 @@ func (a *app) initLibrary(path string) error {
 	return nil
 }
 
-// libraryScripts lists the scripts of a library that have a main, by path, with
-// the first line of their docstrings.
+// libraryScripts returns the scripts of a library that have a main, by path,
+// with the first line of their docstrings.
 func libraryScripts(dir string) (names, summaries []string, err error) {
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		switch {
@@ -195,7 +196,7 @@ func libraryScripts(dir string) (names, summaries []string, err error) {
 	return names, summaries, err
 }
 
-// summaryOf is the first line of a script's docstring.
+// summaryOf returns the first line of a script's docstring.
 func summaryOf(src string) string {
 	_, doc, _ := strings.Cut(src, `"""`)
 	doc, _, _ = strings.Cut(doc, `"""`)

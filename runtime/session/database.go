@@ -18,15 +18,15 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file delivers what a plan asks a database: it opens the database, and shows the answers of its
-// queries at each report. SQL itself is in runtime/operator/sql.
+// This file delivers SQL results: it opens the database, and shows the answers of its queries at
+// the end of each interval. SQL itself is in runtime/operator/sql.
 
-// A database is the delivery of a database.
+// A database delivers the results of one sql(...) of a script.
 type database struct {
 	plan.NoDelivery
 	to       *results
 	services func() *expr.Services
-	queryEnd func() func() error // when a query that begins now has to stop
+	queryEnd func() func() error // makes the check by which a query that begins now has to stop
 
 	spec  *plan.Database
 	db    *sql.DB
@@ -113,7 +113,7 @@ func (d *database) Begin(_ context.Context, op plan.Running) error {
 	return nil
 }
 
-// both lists the database, and the one for comparison if there is one.
+// both returns the database, and the one for comparison if there is one.
 func (d *database) both() []*sql.DB {
 	var list []*sql.DB
 	for _, db := range []*sql.DB{d.db, d.plain} {
@@ -132,10 +132,10 @@ func (d *database) tables() []*sql.Table {
 	return list
 }
 
-// Elsewhere is true: rows are not shown.
+// Elsewhere implements plan.Delivery: rows go to the database.
 func (*database) Elsewhere() bool { return true }
 
-// ShowsLoss is true: the answers show it.
+// ShowsLoss implements plan.Delivery: answers are shown with the loss.
 func (d *database) ShowsLoss() bool { return true }
 
 // Tick ends an interval: it shows the query's answers for the rows since the
@@ -240,8 +240,8 @@ func queryError(query string, err error) error {
 		WithHint("ask about the rows of one interval at a time: -i 1s; or for fewer: -e 'EVENT/FILTER/'")
 }
 
-// inserts is the result shown for a file without a query: the number of rows by
-// table.
+// inserts makes the result for a file without a query: the number of rows of
+// each table.
 func (d *database) inserts(meta func(name, title string) result.Meta) *result.Table {
 	t := &result.Table{Columns: []result.Column{
 		{Name: "table", Kind: result.KeyColumn, Left: true, Width: 16},
@@ -256,7 +256,8 @@ func (d *database) inserts(meta func(name, title string) result.Meta) *result.Ta
 	return t
 }
 
-// verify asks the plain database the same and says where its answers differ.
+// verify runs the query in the second database and reports differences of the
+// answers.
 func (d *database) verify(answers []*result.Table) error {
 	n := 0
 	err := d.plain.Query(d.spec.Query, func(t *result.Table) error {

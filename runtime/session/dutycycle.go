@@ -18,7 +18,7 @@ import (
 
 // This file keeps a run in its budget if events come through rings: while the cost is too high,
 // events come only in slots of time, whose counts are scaled to the time between them. It is for
-// plans that programs of the kernel cannot run; package budget alone is enough for other plans.
+// plans that programs in the kernel cannot run; package budget alone is enough for other plans.
 //
 // Events on both sides of a gap must not be paired. So a gap is reported as a loss of zero events
 // to operators that relate events, and these drop their waiting events.
@@ -31,9 +31,9 @@ type dutyCycle struct {
 	govern    *budget.Governor
 	total     *agg.Group   // a group with one row that counts all events
 	since     event.Time   // when the gap began
-	allEvents uint64       // events, of the run
+	allEvents uint64       // all events of the run
 	aside     event.Loss   // loss of the operators that is not reported yet
-	halves    uint64       // events without a partner, so far
+	halves    uint64       // number of events without a partner so far
 	cost      *result.Cost // of the last interval
 }
 
@@ -82,10 +82,12 @@ func (s *dutyCycle) Begin() error {
 	return s.govern.Begin(s.of.cfg.Options.Cost.Started)
 }
 
-// Due is when Step must be called; never without a budget.
+// Due returns the time at which Step must be called next; zero without a
+// budget.
 func (s *dutyCycle) Due() time.Time { return s.govern.Due() }
 
-// Step does what is due. It comes after events were brought to the instance.
+// Step does the work that is due. It is called after events were passed to the
+// instance.
 func (s *dutyCycle) Step() error {
 	if s.govern == nil {
 		return nil
@@ -100,7 +102,7 @@ func (s *dutyCycle) Governor() *budget.Governor { return s.govern }
 // Exceeded returns the reason to end the run if the budget cannot be kept; else "".
 func (s *dutyCycle) Exceeded() string { return s.govern.Exceeded() }
 
-// Stop says that the run ends: events are about to end.
+// Stop is called at the end of the run, before the events are stopped.
 func (s *dutyCycle) Stop() error {
 	if s.govern == nil {
 		return nil
@@ -128,7 +130,7 @@ func (s *dutyCycle) turn(on bool) (at time.Time, err error) {
 	return at, err
 }
 
-// tellGap reports a gap to the operators.
+// tellGap reports a gap between slots to the operators.
 func (s *dutyCycle) tellGap(until event.Time) {
 	for ring := range s.of.in.live.Rings() {
 		gap := event.Event{Kind: event.Lost, Ring: int32(ring), Time: s.since,
@@ -137,7 +139,8 @@ func (s *dutyCycle) tellGap(until event.Time) {
 	}
 }
 
-// traffic returns the traffic so far.
+// traffic returns the records and bytes of the rings so far, with losses and
+// events without a partner.
 func (s *dutyCycle) traffic() (t budget.Traffic) {
 	s.aside.Add(s.lost(s.of.instance))
 	t.Halves = s.halves
@@ -155,8 +158,8 @@ func (s *dutyCycle) lost(in *plan.Instance) event.Loss {
 	return l
 }
 
-// Loss is the operators' loss since the last call. It includes loss that other callers
-// read from them meanwhile.
+// Loss returns the loss of the operators since the last call. It includes loss that
+// this file read from them in between.
 func (s *dutyCycle) Loss(in *plan.Instance) event.Loss {
 	l := s.lost(in)
 	l.Add(s.aside)
@@ -164,7 +167,7 @@ func (s *dutyCycle) Loss(in *plan.Instance) event.Loss {
 	return l
 }
 
-// count counts the events that came.
+// count adds the events since its last call to the total.
 func (s *dutyCycle) count() {
 	if n := s.of.instance.Router.Samples - s.allEvents; n > 0 {
 		s.total.AddPartial(&agg.Partial{Hits: n, Measures: []agg.Measure{{N: n}}})
@@ -187,7 +190,8 @@ func (s *dutyCycle) sink() *budget.Sink {
 	}
 }
 
-// Tick ends an interval. It comes when all operators have ended it, before results are shown.
+// Tick ends an interval. It is called when all operators have ended it, before results are
+// shown.
 func (s *dutyCycle) Tick(out render.Renderer) error {
 	if s.govern == nil {
 		return nil
@@ -203,7 +207,7 @@ func (s *dutyCycle) Tick(out render.Renderer) error {
 	if !s.cost.Sampled() || !plan.Has[*plan.LogOp](s.of.instance.Plan) || len(t.Rows) == 0 {
 		return nil
 	}
-	// Lines are not scaled; a note says what share of the events they are.
+	// Lines cannot be scaled; a note says which share of the events they are.
 	fields := []render.NoteField{
 		noteField("time", noteShare(s.cost.Time)), noteField("budget", noteShare(s.cost.Budget)),
 		noteField("cost", noteShare(s.cost.Own+s.cost.Traced)), noteField("estimated", t.Rows[0][0]),
@@ -221,5 +225,5 @@ func noteField(name string, v event.Value) render.NoteField {
 // noteShare formats a share with its significant digits.
 func noteShare(x float64) event.Value { return event.FloatOf(math.Round(x*1e5) / 1e5) }
 
-// Cost is the cost of the last interval; nil without a budget.
+// Cost returns the cost of the last interval; nil without a budget.
 func (s *dutyCycle) Cost() *result.Cost { return s.cost }

@@ -13,38 +13,41 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file reads what joins of programs have not handed out: the events that wait for a partner,
-// and the tree of calls; and the stacks that folds of programs hold. Joins of the plan's instance
-// ask when an interval ends.
+// This file reads the state of joins and folds in programs in the kernel that the programs have
+// not sent: the events that wait for a partner, the tree of calls, and the stacks that folds
+// hold. The joins of the plan's instance read it at the end of an interval.
 
-// joinPrograms are the programs that do the work of joins.
+// joinPrograms has the programs that relate the events of joins. It implements
+// plan.Programs.
 type joinPrograms struct {
 	of      *run
 	image   *bpf.Image
 	run     *load.Run
 	streams []*event.Stream // all streams of the plan, by index
-	events  []*event.Stream // the events that programs take
+	events  []*event.Stream // the events that programs process
 
-	stacks map[uint64]uint64 // by the number that programs hold
+	stacks map[uint64]uint64 // numbers in this process by the numbers in the programs
 	missed map[*join.Spec]*missedEvents
 }
 
-// failed notes an error of reading the programs' memory.
+// failed records an error of a read of the programs' memory, which ends the
+// run.
 func (p *joinPrograms) failed(err error) { p.of.results.failed = cmp.Or(p.of.results.failed, err) }
 
-// missedEvents are events of a join that programs did not see.
+// missedEvents records when programs missed events of a join.
 type missedEvents struct {
-	streams []int // of the events, by index in joinPrograms.events
+	streams []int // indices in joinPrograms.events of the join's events
 	n       uint64
-	looked  event.Time // when that was seen
+	looked  event.Time // time of the last look at the number
 	gaps    []join.Gap
 }
 
-// mostGaps bounds the times that are told apart.
+// mostGaps bounds the gaps of a join; the oldest are merged.
 const mostGaps = 256
 
-// Missed are the times in which programs missed events of a join, as far as is known: the
-// kernel tells their number, which was another one at their begin.
+// Missed returns the times in which programs may have missed events of a join. The kernel
+// only counts missed events, so a gap is the time between two calls between which the
+// count changed.
 func (p *joinPrograms) Missed(of *join.Spec) []join.Gap {
 	m := p.missed[of]
 	if m == nil {
@@ -78,11 +81,11 @@ func (m *missedEvents) gap(g join.Gap) {
 	m.gaps = append(m.gaps, g)
 }
 
-// mostHeldStacks bounds the stacks whose numbers are remembered.
+// mostHeldStacks bounds the converted numbers that are kept.
 const mostHeldStacks = 1 << 16
 
-// Stack is the number of a stack that programs hold as another one; 0 is of one that found
-// no room.
+// Stack converts the number of a stack in the programs to its number in this process; 0 if
+// the stack found no room there.
 func (p *joinPrograms) Stack(held uint64) uint64 {
 	if number, known := p.stacks[held]; known || held == 0 {
 		return number
@@ -101,10 +104,12 @@ func (p *joinPrograms) Stack(held uint64) uint64 {
 	return p.stacks[held]
 }
 
-// StacksGone has stacks numbered anew.
+// StacksGone drops the converted numbers, after this process has freed its
+// stacks.
 func (p *joinPrograms) StacksGone() { p.stacks = nil }
 
-// Calls are the calls of a join that nests, as far as programs have seen them.
+// Calls returns the tree of calls of a nested join that programs have seen so
+// far.
 func (p *joinPrograms) Calls(of *join.Spec) []join.Call {
 	calls := make([]join.Call, 1)
 	if index, ok := p.image.Calls(of); ok {
@@ -117,9 +122,10 @@ func (p *joinPrograms) Calls(of *join.Spec) []join.Call {
 	return calls
 }
 
-// Waiting hands out what waits in a join, the oldest first, or what was given up since the
-// last call, since too much waited: why is Evicted then. Of what began before programs
-// missed an event nobody knows whether it still waits: it is broken, as natively.
+// Waiting calls fn for each event that waits in a join, the oldest first; with reason
+// Evicted, for each event that was given up since the last call because too many waited.
+// If an event came before programs missed events, its partner may be among these: its
+// reason is then Broken, as in joins in ppscript.
 func (p *joinPrograms) Waiting(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event)) {
 	records, streams, index := p.image.Unpaired(of)
 	if len(records) == 0 {
