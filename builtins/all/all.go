@@ -23,8 +23,8 @@ func Workshop(s *explore.Workbench) (*builtins.Registry, error) {
 	return builtins.NewRegistry(append(groups(), explore.Builtins(s))...)
 }
 
-// Tests returns all builtins: also those of the prompt and of tests. s is as
-// for Workshop.
+// Tests returns all builtins, also the ones for the prompt and for tests. s is
+// as for Workshop.
 func Tests(s *explore.Workbench) (*builtins.Registry, error) {
 	return builtins.NewRegistry(append(groups(), explore.Builtins(s), assert.Builtins())...)
 }

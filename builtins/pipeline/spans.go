@@ -19,7 +19,7 @@ const openat = `sys = "syscalls:sys_"` + "\n" +
 	`begin, end = tracepoint(sys + "enter_openat"), tracepoint(sys + "exit_openat")` + "\n" +
 	`openat = spans(begin, end, name = "openat")` + "\n"
 
-// offCPU is code for examples, which defines spans that overlap those of
+// offCPU is code for examples, which defines spans that overlap the spans of
 // openat.
 const offCPU = `switch = tracepoint("sched:sched_switch")` + "\n" +
 	`off = spans(switch.key("prev_pid"), switch.key("next_pid"), name = "off")` + "\n"

@@ -370,8 +370,8 @@ func parseWords(set *option.Set, p *plan.Profiler, words []string) (*profilerArg
 	return out, out.take(set, p, values)
 }
 
-// take stores the values of the given options: the profiler's own, and those in
-// shared.
+// take stores the values of the given options: the profiler's own, and the
+// shared ones.
 func (out *profilerArgs) take(set *option.Set, p *plan.Profiler, values map[string]*[]string) error {
 	for name, list := range values {
 		if len(*list) == 0 {

@@ -129,8 +129,8 @@ func software() *b.Builtin {
 	}
 }
 
-// parse parses event strings. Lists of CPUs are checked against those that this
-// machine may have.
+// parse parses event strings. Lists of CPUs are checked against the CPUs that
+// this machine may have.
 func parse(text string) ([]*plan.Source, error) { return eventstring.Parse(text, kernel.ParseCPUList) }
 
 func eventString() *b.Builtin {

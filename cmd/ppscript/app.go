@@ -37,7 +37,7 @@ type app struct {
 	vetting vetting
 	limits  limits.Policy // of this machine; the zero value is the defaults
 	unsaved unsavedFile   // of check
-	nowhere bool          // stdout is closed, as far as can be told
+	nowhere bool          // stdout seems to be closed
 
 	asker *fleet.Asker // of other machines, which run the script; nil runs it here
 
@@ -73,7 +73,7 @@ func (a *app) dispatch(args []string) error {
 	root.SetArgs(args)
 	prompt := len(args) == 0 && interactive()
 	err := a.vet(args, prompt)
-	if err == nil && (len(args) == 0 || args[0] != "doctor") { // which tells what is wrong
+	if err == nil && (len(args) == 0 || args[0] != "doctor") { // doctor itself reports what is wrong
 		a.limits, err = limits.Read(limits.File, sign.RootsOwn)
 	}
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 // This file looks at the words of a command line before they are parsed, and at the command behind them.
 
-// checkProgram finds out that a command cannot be started. kinds are the
-// targets that are given beside it.
+// checkProgram is an error if a command cannot be started. kinds are the other
+// targets on the command line.
 func checkProgram(name string, kinds []string) error {
 	if name == "" {
 		return usagef("start", `""`, "the name of the command is empty").WithHint("give a command after --")

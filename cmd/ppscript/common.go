@@ -57,7 +57,7 @@ type targetFlags struct {
 	owners []string
 }
 
-// aside holds the places for results beside the standard output.
+// aside has the outputs for results other than standard output.
 type aside struct {
 	sinks      []outputs.Opener // of the options that name them
 	linesAside bool             // one of them takes the lines of events

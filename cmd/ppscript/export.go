@@ -189,7 +189,8 @@ func (e *export) serve(ctx context.Context) (stop func() error, err error) {
 	return server.Close, nil
 }
 
-// check loads the scripts of jobs, so that mistakes are told before anything runs.
+// check loads the scripts of jobs, so that mistakes are reported before anything
+// runs.
 func (e *export) check(jobs []exporter.Job) error {
 	for _, j := range jobs {
 		if _, _, err := e.load(j); err != nil {

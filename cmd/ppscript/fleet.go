@@ -56,7 +56,7 @@ func (a *app) observe(ctx context.Context, inv *invocation, cfg session.Config, 
 	switch {
 	case inv.common.partials != "":
 		inv.writeParts(&cfg, out)
-		if cfg.Options.Recording.Path == "" { // nobody looks at them where they run
+		if cfg.Options.Recording.Path == "" { // no user of this machine watches the run
 			usualBudget(&cfg, 0, cfg.Messages)
 		}
 	case a.asker != nil:
@@ -80,7 +80,7 @@ func (a *app) observe(ctx context.Context, inv *invocation, cfg session.Config, 
 func (inv *invocation) writeParts(cfg *session.Config, out *resultfile.File) {
 	w := mergeable.NewWriter(out)
 	w.Script = inv.sum()
-	w.Host, _ = os.Hostname() // the asker, which puts them together, knows it better
+	w.Host, _ = os.Hostname() // the asker replaces it by the host's name in the fleet
 	o := &cfg.Options
 	w.Interval = o.Interval
 	o.Aligned, o.Show.Whole = true, true

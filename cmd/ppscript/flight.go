@@ -97,7 +97,7 @@ func (o *flight) record(ctx context.Context, a *app, w *watch, src *perf.Source,
 		Command: c.target.Workload != nil, Network: asks, Cgroups: asks, Kernel: asks})
 	w.at(session.Observing)
 	if err = f.Loop(ctx, settle); err != nil {
-		_ = settle() // nobody asks any more
+		_ = settle() // no more requests
 	}
 	return f, err
 }

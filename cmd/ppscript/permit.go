@@ -30,7 +30,7 @@ func (inv *invocation) permits(say func(string)) *permit.Permits {
 	for _, text := range inv.eventTexts() {
 		sources, err := eventstring.Parse(text, kernel.ParseCPUList)
 		if err != nil {
-			continue // which the user was told
+			continue // reported before
 		}
 		for _, s := range sources {
 			for _, address := range append(s.Pull(), s.Push()...) {

@@ -50,7 +50,8 @@ func sealedCommand(a *app) *cobra.Command {
 	return c
 }
 
-// ours is the name of a shipped script in the host of scripts; "" if the script is not shipped.
+// ours returns the name by which the script host finds a script that comes with the program; ""
+// for other scripts.
 func ours(name string) string {
 	if file, ok := stdlib.Find(name); ok {
 		return "@stdlib//" + file
@@ -89,7 +90,7 @@ func (a *app) unseal(name string) error {
 	return err
 }
 
-// tellRefused tells the journal which user asked for a script that he may not run.
+// tellRefused writes an entry about a refused request to the journal.
 func (a *app) tellRefused(why error) {
 	e := journal.New(buildVersion(), os.Args[1:], nil)
 	e.Type, e.Error = "refused", why.Error()

@@ -27,8 +27,8 @@ type watch struct {
 	host   *script.Host
 	signal chan os.Signal
 	done   chan struct{}
-	dump   chan struct{} // somebody asks how the run stands
-	reread chan struct{} // SIGHUP has a file read anew; nil ends the run
+	dump   chan struct{} // the user asked for the state of the run
+	reread chan struct{} // SIGHUP requests that a file is read again; nil: it ends the run
 	stop   context.CancelFunc
 	dog    watchdog.Watchdog
 	limit  time.Duration // --duration; 0 is none

@@ -113,7 +113,7 @@ func commandHelp(con *console.Console, c *cobra.Command, more []*flag) error {
 	if more == nil {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Name == "help" {
-				return // it is how one came here
+				return // the user has found it already
 			}
 			metavar := ""
 			if f.NoOptDefVal == "" {

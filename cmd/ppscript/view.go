@@ -69,7 +69,7 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 		v.screen.Store(s)
 		v.renderer = s
 		if p := v.common.page.server; p != nil {
-			s.Say(p.Hint()) // what was printed is behind the table
+			s.Say(p.Hint()) // again: the table covers earlier messages
 		}
 	} else if v.renderer, err = render.New(v.line.Before(v.out), o); err != nil {
 		return nil, err

@@ -15,11 +15,11 @@ import (
 // and pods are looked up in the background while events flow, and are known when results
 // are shown.
 
-// cgroups holds the cgroups of this machine, or of a recording. The zero value knows
+// cgroups has the cgroups of this machine, or of a recording. The zero value has
 // none.
 type cgroups struct {
 	table *cgroup.Table // nil unless the plan asks
-	names *cgroup.Names // nil in a recording: its containers are not ours
+	names *cgroup.Names // nil in a recording: its containers are not on this machine
 	// aside says that samples of this kernel have no cgroup, so that it is looked up
 	// by process.
 	aside bool

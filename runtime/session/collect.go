@@ -45,7 +45,7 @@ func (c *collector) add(t *agg.Spec, p *agg.Partial) {
 	}
 }
 
-// collect brings the interval's rows to the tables, and returns what was lost.
+// collect adds the rows of the interval to the tables, and returns the losses.
 func (k *kernelRun) collect(r *run) (event.Loss, error) {
 	loss, err := k.rows.collect(k.run, k.govern)
 	k.cost = k.govern.Cost()
@@ -57,8 +57,8 @@ func (k *kernelRun) collect(r *run) (event.Loss, error) {
 	return loss, err
 }
 
-// collect brings the rows that programs counted in the interval to the tables. It
-// returns what was lost.
+// collect adds the rows that programs counted in the interval to the tables. It
+// returns the losses.
 func (c *collector) collect(programs *load.Run, g *budget.Governor) (lost event.Loss, err error) {
 	if err = g.Rows(programs, c.sink()); err != nil {
 		return event.Loss{}, err

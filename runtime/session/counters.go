@@ -23,7 +23,7 @@ import (
 type counters struct {
 	list    []*counterRun
 	holds   bool           // a held command waits until all counters of CPUs have begun
-	counted *counterWindow // nil unless there are events beside them
+	counted *counterWindow // nil unless the run also has events
 	runs    commandRuns
 }
 
@@ -144,7 +144,7 @@ func (c *counters) close(workload *ending) error {
 	return errors.Join(errs...)
 }
 
-// describe lists what is attached where, one a line.
+// describe returns a line for each attached program or counter.
 func (c *counters) describe() (lines []string) {
 	for _, n := range c.list {
 		if n.calls != nil {
@@ -187,7 +187,7 @@ type counterRun struct {
 	calls    *countedCalls // nil if perf counts all
 	tools    []toolCount
 	counters *perf.Counters // nil if a program counts all
-	numbers  []int          // of its events among those of set
+	numbers  []int          // index in set of each counted event
 	period   time.Duration
 	byThread bool // by thread, not by CPU
 	run      int  // which run of the command it is, from 1

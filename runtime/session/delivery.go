@@ -112,7 +112,7 @@ func (ds deliveries) table(t *result.Table) {
 	}
 }
 
-// send ends a batch of what is sent: everything up to a time.
+// send ends a batch of sent events: all events up to a time have been sent.
 func (ds deliveries) send(until event.Time) error {
 	var errs []error
 	for _, d := range ds {

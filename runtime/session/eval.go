@@ -290,9 +290,9 @@ func (e *eval) pass(evs []*event.Event) {
 	e.run.instance.Router.Events(evs)
 }
 
-// update brings both sides up to date. Events on their way to us belong to the
-// next interval; what came is read first, so that it never exceeds what occurred
-// since the begin.
+// update reads both counts. Events that are still in rings belong to the next
+// interval. The number of events that came is read first, so that it never
+// exceeds the number of events that occurred since the begin.
 func (e *eval) update() error {
 	if e.period.stopped {
 		return nil

@@ -9,13 +9,14 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// This file says which stacks nobody needs any more: naming lets go of them.
+// This file finds stacks that are no longer needed, so that package naming can
+// free them.
 //
-// What counts by stack over the whole run, as flame graphs do, holds the
-// numbers of all stacks. So when they are many, what was counted is symbolized:
-// stacks get their names, and those with equal names are one from then on,
-// whichever processes had them. That is what would be shown at the end anyway.
-// Of those, too, there are at most naming.MostSymbolized.
+// A count by stack over the whole run, such as a flame graph, holds the numbers
+// of all its stacks. When there are many, the counts are symbolized: stacks are
+// replaced by their function names, and stacks with equal names, of any
+// processes, are merged. The result at the end would be the same. At most
+// naming.MostSymbolized symbolized stacks are kept.
 
 // A stackHolder is a delivery that counts by numbers of stacks.
 type stackHolder interface {

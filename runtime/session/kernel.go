@@ -212,7 +212,7 @@ func (k *kernelRun) hook(ctx context.Context, r *run) (err error) {
 		return nil
 	}
 	if c.Target.Workload != nil {
-		c.Target.Workload.Openers++ // beside the watch
+		c.Target.Workload.Openers++ // in addition to the watch
 	}
 	k.hooks, err = perf.OpenHooks(ctx, c)
 	return err

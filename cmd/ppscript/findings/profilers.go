@@ -23,8 +23,8 @@ type Profiler struct {
 	// defaults.
 	Options []string `json:"options,omitempty"`
 	Status  string   `json:"status"` // ok, warn, fail; unknown: it was not tried
-	// Capabilities are the Linux capabilities that users other than root need. Missing lists those
-	// that this process lacks, if the try failed.
+	// Capabilities are the Linux capabilities that users other than root need. If the try failed,
+	// Missing lists the ones that this process lacks.
 	Capabilities []string `json:"capabilities"`
 	Missing      []string `json:"missing"`
 	// Useful maps an optional capability to the consequence of its absence.

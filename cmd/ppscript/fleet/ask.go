@@ -46,7 +46,7 @@ type Asker struct {
 	Server Server
 	Labels map[string]string
 	ByHost bool
-	// Outliers compares the machines and names those with different numbers.
+	// Outliers compares the machines and names the ones whose numbers differ.
 	Outliers bool
 	// Parts has, for each level of mergers, the number of parts into which the hosts are divided.
 	// Nil: chosen by the number of hosts. 0: hosts send to the asker directly.

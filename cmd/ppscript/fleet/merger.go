@@ -265,7 +265,7 @@ func (g *Merger) hear(ctx context.Context, m *nats.Msg) {
 		err = g.gather(ctx, batchKey{job: r.job, route: m.Header.Get(treeHeader), script: f.Script,
 			end: windowEnd(&r, f)}, &r, it, f)
 	}
-	if err != nil { // the sender sends it to the asker, who reports the error
+	if err != nil { // the sender sends it to the asker, which reports the error
 		g.settle(it, FrameAnswer{Busy: true})
 	}
 }

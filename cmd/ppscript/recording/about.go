@@ -161,8 +161,8 @@ func (t *About) describe(in *perfdata.Info) {
 	}
 	if in.TraceDat != 0 {
 		t.Form = append(t.Form, fmt.Sprintf("trace.dat version %d", in.TraceDat))
-		// A trace.dat file describes all events of the machine, not only those
-		// that were enabled.
+		// A trace.dat file describes all events of the machine, not only the
+		// enabled ones.
 		n := len(t.Events)
 		t.Events = slices.DeleteFunc(t.Events, func(e Event) bool { return e.Samples == 0 })
 		if n -= len(t.Events); n > 0 {

@@ -193,8 +193,8 @@ func (r *Recording) withID(e *event.Event) []byte {
 }
 
 // Identify adds the build-ids of the files that samples hit to the recording,
-// and returns those for the cache. It does nothing for a pipe, which cannot be
-// read again.
+// and returns the ones for the cache. It does nothing for a pipe, which cannot
+// be read again.
 func (r *Recording) Identify() ([]perfdata.BuildID, error) {
 	if st, err := os.Stat(r.path); err != nil || !st.Mode().IsRegular() {
 		return nil, nil

@@ -139,8 +139,8 @@ func (d *Watchdog) wait(now time.Time) {
 	d.timer.Reset(after)
 }
 
-// look compares the counters with those of the last look and calls Hung after
-// too many looks without progress.
+// look compares the counters with the last look's and calls Hung after too many
+// looks without progress.
 func (d *Watchdog) look() {
 	d.mu.Lock()
 	now := time.Now()

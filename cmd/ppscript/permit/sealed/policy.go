@@ -56,8 +56,8 @@ type Rule struct {
 	Net     []string // addresses to talk to
 }
 
-// A Trust says which contents a script must have: those with a hash, or those that a key
-// signed. Scripts that come with the program need none.
+// A Trust says which contents a script must have: contents with a given hash, or
+// contents that a key signed. Scripts that come with the program need neither.
 type Trust struct {
 	Sum    *sign.Sum
 	Signed bool

@@ -53,7 +53,8 @@ func OpenBaseline(path, format string, interval time.Duration) (*Baseline, error
 // from the baseline.
 func (b *Baseline) Beside(main render.Renderer) render.Renderer { return &comparingRenderer{main, b} }
 
-// comparingRenderer passes all results on and compares those that have numbers.
+// comparingRenderer passes all results on, and compares tables, stacks and
+// lines.
 type comparingRenderer struct {
 	render.Renderer
 	b *Baseline

@@ -175,7 +175,7 @@ func open(o *options, s *session.Symbols) (*names, error) {
 	// The results may be from the running kernel; its build-id is compared.
 	n.store = dso.NewStore(dso.Options{NoProc: true, SameKernel: true,
 		DebugDirs: append(s.DebugDirs, dso.UsualDebugDirs()...), Elsewhere: elsewhere})
-	n.store.VDSO() // read before the sandbox, which may forbid reading our own memory
+	n.store.VDSO() // read before the sandbox, which may forbid to read this process's memory
 	n.maps = task.NewMappings(task.MappingsOptions{NoProc: true, Files: n.store})
 	n.symbols = symbol.New(symbol.Options{Maps: n.maps, Lines: o.lines, Inlines: o.lines, Mangled: o.mangled})
 	return n, nil

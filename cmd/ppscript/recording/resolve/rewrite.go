@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// This file walks through a JSON record and replaces its frames by those that a namer
-// returns. All other members stay in place and in order, also those of other versions of
-// ppscript.
+// This file walks through a JSON record and replaces its frames by the frames that a
+// namer returns. All other members stay in place and in order, also members of other
+// versions of ppscript.
 
 // A frame is a frame of a stack in JSON; docs/formats.md describes it.
 type frame struct {

@@ -286,7 +286,8 @@ var attrRead = regexp.MustCompile(`attr(?:ibute)?\((?:\w+, )?"([a-z-]+)"`)
 var joins = regexp.MustCompile(`[^.\w](?:join|nested)\(`)
 
 // attributes returns the attributes of events that a script uses: alias, which
-// works for all events, those that the script reads, and those of joins.
+// works for all events, the attributes that the script reads, and the
+// attributes of joins.
 func attributes(src string) []string {
 	names := []string{"alias"}
 	for _, m := range attrRead.FindAllStringSubmatch(src, -1) {
