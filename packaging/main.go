@@ -25,8 +25,8 @@ func main() {
 	arches := flag.String("arch", "amd64,arm64", "architectures, as Go names them: `LIST`")
 	flag.StringVar(&d.out, "o", "dist", "the `folder` to write to")
 	flag.StringVar(&d.program, "binary", "",
-		"an executable `FILE` to pack, for one architecture, in place of a build")
-	flag.StringVar(&d.version, "version", "", "the version; else that of git")
+		"pack this executable `FILE`, for one architecture, instead of a build")
+	flag.StringVar(&d.version, "version", "", "the version (default: from git)")
 	flag.StringVar(&d.prefix, "prefix", "/usr", "the `folder` that tree has in place of /usr")
 	flag.BoolVar(&d.hub, "hub", false, "install "+hubName+", the server of hubs, with tree as well")
 	only := flag.String("only", "tar,deb,rpm,bill,image",

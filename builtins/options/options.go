@@ -179,7 +179,7 @@ func consistent(list []option.Option) error {
 		if o.Short != "" {
 			if other := letters[o.Short]; other != "" {
 				return diag.Errorf(diag.Run, "options", o.Name,
-					"letter -%s is already that of %s", o.Short, other).
+					"letter -%s is already used by %s", o.Short, other).
 					WithHint("choose another letter, or none")
 			}
 			letters[o.Short] = o.Name

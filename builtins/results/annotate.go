@@ -44,7 +44,7 @@ func annotate() *b.Builtin {
 			}
 			s := *c.Receiver.(*Stacks).Report
 			if s.Above != nil || s.OnTop != nil {
-				return nil, errors.New("the code is that of one stack: count without above =")
+				return nil, errors.New("only a count of single stacks can be annotated: leave out above =")
 			}
 			s.Code = code
 			return &Stacks{&s}, nil

@@ -510,7 +510,7 @@ func toFile() *b.Builtin {
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			if c.String("path") == "" {
-				return nil, c.Errorf("path", "the name is empty, want that of a file")
+				return nil, c.Errorf("path", "the name is empty, want a file")
 			}
 			return change(c, func(v *view.View) error { v.File = c.String("path"); return nil })
 		},

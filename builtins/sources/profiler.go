@@ -108,7 +108,7 @@ func pairsOf() *b.Builtin {
 				}
 			}
 			return nil, c.Error("name", fmt.Errorf("%s relates no events in pairs", as.Name),
-				"those that do can be asked: rundelay, syscalls, kvm-exit, multi-trace, nested-trace, ...")
+				"profilers with pairs are: rundelay, syscalls, kvm-exit, multi-trace, nested-trace, ...")
 		},
 	}
 }
@@ -189,7 +189,7 @@ func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, e
 	if p.In = shownStreams(reports); len(p.In) == 0 {
 		return nil, diag.Errorf(diag.Usage, "profiler", as.Name,
 			"cannot be a source: it reads counters, or answers without events").
-			WithHint("those that show or relate events can: task-state, profile, page-faults, breakpoint, kvm-exit, syscalls, ...")
+			WithHint("profilers that can: task-state, profile, page-faults, breakpoint, kvm-exit, syscalls, ...")
 	}
 	p.Texts = shownTexts(reports)
 	return &pipeline.Stream{S: p}, onlyOn(p, own.cpus)

@@ -42,7 +42,7 @@ func (a *app) audited(inv *invocation, run func() error) error {
 		e.Error = err.Error()
 	}
 	if err := j.Tell(e); err != nil {
-		a.Say("the journal was not told of this run: " + err.Error())
+		a.Say("no entry about this run was written to the journal: " + err.Error())
 	}
 	return err
 }

@@ -51,7 +51,7 @@ With --profilers it shows which capabilities (without root) and which facilities
 		},
 	}
 	c.Flags().StringVar(&names, "profilers", "",
-		"tell what each profiler (or only `NAME,...`) needs, and whether it works")
+		"show what each profiler (or only `NAME,...`) needs, and whether it works")
 	c.Flags().Lookup("profilers").NoOptDefVal = "all"
 	c.Flags().StringVar(&format, "format", format, "text, or json: one object with all")
 	completeChoices(c, "format", checkFormats)

@@ -104,7 +104,7 @@ func (e *export) run(fl *flags, path string) (err error) {
 		c.options.Interval = exportInterval
 	}
 	if c.page.http == "" && c.remote.OTLP == "" && !c.remote.Profiles() {
-		return usagef("export", path, "nobody would see the results").
+		return usagef("export", path, "no option names a place for the results").
 			WithHint("add --http 9464 for Prometheus, or --otlp http://localhost:4318")
 	}
 	reread := make(chan struct{}, 1)

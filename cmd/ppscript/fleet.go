@@ -184,6 +184,6 @@ func (a *app) tellJob(j *fleet.Job, began time.Time, frames uint64, failed error
 		e.Error = failed.Error()
 	}
 	if err := journal.Open(journal.Socket).Tell(e); err != nil {
-		a.Say("the journal was not told: " + err.Error())
+		a.Say("no entry was written to the journal: " + err.Error())
 	}
 }

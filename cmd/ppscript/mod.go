@@ -23,7 +23,7 @@ var modWords = []string{"get", "init", "list", "tidy", "vendor", "verify", "why"
 // manages the versions of the libraries that it requires.
 func modCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: modUse, Short: "Keep a library of scripts, and the versions of those it needs",
+		Use: modUse, Short: "Make a library of scripts, and manage the libraries that it requires",
 		Long: `A directory with a ppscript.mod is a library: its scripts load files of other libraries by path, in the version that
 ppscript.mod and theirs ask for (the highest of them, never a newer one).
 

@@ -152,7 +152,7 @@ func (c *common) outputOptions() []*flag {
 	o := &c.options
 	return []*flag{
 		{name: "output", short: "o", metavar: "FILE", kind: aPath, read: readPath(&c.output),
-			help: "write results to FILE; SIGUSR1 opens it anew"},
+			help: "write results to FILE; SIGUSR1 opens it again"},
 		{name: "format", metavar: "FORMAT", choices: render.Formats(), deflt: render.Formats()[0], read: readChoice(&c.render.Format),
 			help: "the form of results: " + strings.Join(render.Formats(), ", ")},
 		{name: "partials", metavar: "WHAT", choices: []string{"results", "stacks"}, alone: alone{value: "results"}, read: readChoice(&c.partials),
@@ -291,7 +291,7 @@ func (c *common) readOwners(kind cgroup.Kind) func(r *reader, f *flag) {
 func (c *common) sayOwners(say func(line string)) {
 	if c.owners != nil {
 		say(fmt.Sprintf("%s: no event opens by this cgroup of version 1: the processes that are in it now"+
-			" (%d) and what they start are observed, not those that enter it later",
+			" (%d) and their children are observed, not processes that join later",
 			strings.Join(c.owners, ", "), len(c.target.PIDs)))
 	}
 }

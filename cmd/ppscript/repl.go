@@ -101,7 +101,7 @@ func repl(a *app, args []string) (err error) {
 		return err
 	}
 	if c.options.Cost.EvalCPUs != nil || c.options.Cost.EvalPIDs != nil {
-		return usagef("repl", "--perfeval-*", "results are shown here, and nothing beside them").
+		return usagef("repl", "--perfeval-*", "the prompt does not show its reports").
 			WithHint("write a file, and: ppscript FILE --perfeval-cpus LIST")
 	}
 	a.Quiet = c.quiet

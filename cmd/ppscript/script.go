@@ -220,7 +220,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		quiet(r, c.quiet)
 	}
 	if c.orderNoted && c.options.Verbose > 0 {
-		v.message("--order: events are ordered by time wherever the script needs it, without being told")
+		v.message("--order has no effect: events are always in order of time where the script needs it")
 	}
 	w.run(out)
 	outcome, err := a.observe(ctx, inv, cfg, out)

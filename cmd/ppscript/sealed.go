@@ -95,7 +95,7 @@ func (a *app) tellRefused(why error) {
 	e := journal.New(buildVersion(), os.Args[1:], nil)
 	e.Type, e.Error = "refused", why.Error()
 	if err := journal.Open(journal.Socket).Tell(e); err != nil {
-		a.Say("the journal was not told: " + err.Error())
+		a.Say("no entry was written to the journal: " + err.Error())
 	}
 }
 

@@ -133,7 +133,7 @@ func (w *watch) hung(stage string, since time.Duration) {
 	if _, begun := w.dog.Doing(); !begun && w.interrupted() {
 		code = exitInterrupted
 	}
-	w.abandon(code, fmt.Errorf("cut off: told to end, and for %s nothing moved: %s",
+	w.abandon(code, fmt.Errorf("cut off: it was asked to end, and made no progress for %s: %s",
 		since.Round(100*time.Millisecond), stage))
 }
 

@@ -133,7 +133,8 @@ func (t *tester) file(ctx context.Context, name string) {
 		if u.Kind == plan.Reads || u.Kind == plan.Probes {
 			return nil
 		}
-		return diag.Errorf(diag.Run, u.Kind.String(), u.Name, "a test talks to nobody and writes nothing").
+		return diag.Errorf(diag.Run, u.Kind.String(), u.Name,
+			"a test may not open connections or write files").
 			WithHint("give the test a recording, or events written down: ppscript help test")
 	}
 	bench.Replay, bench.Render.Color, bench.Render.Width, bench.Say = true, "never", 80, nil

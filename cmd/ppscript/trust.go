@@ -119,7 +119,7 @@ func (a *app) sign(key string, files []string) error {
 		}
 		if err = writeSignature(name+sign.Suffix, text); err != nil {
 			return diag.FileError("sign", name, err).
-				OrHint("see who may write there: ls -ld %s", filepath.Dir(name))
+				OrHint("check the permissions of the directory: ls -ld %s", filepath.Dir(name))
 		}
 		if _, err = fmt.Fprintf(a.Text(), "%s: %s and %d files that it loads, by %s %s\n", name+sign.Suffix,
 			name, len(sums)-1, secret.Name, secret.Fingerprint()); err != nil {
@@ -151,7 +151,7 @@ func (a *app) sumsOf(name string, v *sign.Vetter) (sums map[string]sign.Sum, mai
 func verifyCommand(a *app) *cobra.Command {
 	var signers string
 	c := &cobra.Command{
-		Use: "verify [--signers FILE] FILE...", Short: "Say who signed scripts",
+		Use: "verify [--signers FILE] FILE...", Short: "Show who signed scripts",
 		Long: `Says for each script whose signature it has, after comparing it and all that it loads with FILE.sig. Exits with 1 if one
 has none of a key in --signers, or was changed since.`,
 		Example: "    ppscript verify disk.star\n    ppscript verify --signers ops.pub disk.star",

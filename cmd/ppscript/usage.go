@@ -27,7 +27,7 @@ var tasks = []struct {
 		{"list events [TEXT]", "the kernel's events only"},
 		{"help NAME", "what a profiler answers, its options, an example"},
 		{"help topics", "the book: tutorial, cookbook, from perf, ..."},
-		{"-e EVENT help", "the fields of an event, and who can use it"},
+		{"-e EVENT help", "the fields of an event, and its profilers"},
 		{"usdt list FILE", "the probes that a program or library has"},
 		{"explain NAME|FILE [options]", "what would run, and where"},
 		{"doctor", "what works on this machine"},
@@ -57,7 +57,7 @@ var tasks = []struct {
 	{"Many machines", [][2]string{
 		{"fleet hosts|run|jobs|stop|logs", "ask many hosts one question"},
 		{"agent", "be asked"},
-		{"hub", "be where agents and those who ask meet"},
+		{"hub", "run the server where agents and askers of a fleet meet"},
 		{"merger", "put results of many hosts together for the asker"},
 		{"tls new|show", "keys of hosts that send events to each other"},
 	}},

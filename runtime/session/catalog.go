@@ -62,7 +62,7 @@ func (c *catalog) find(s *plan.Source) ([]*event.Schema, error) {
 	case c.rec.file != nil:
 		return c.recorded(s)
 	}
-	if s.Probe != nil && s.Probe.File != "" { // ask here too: a plan that is only described has not asked for all uses
+	if s.Probe != nil && s.Probe.File != "" { // a described plan is not run, so ask here, too
 		if err := c.rec.cfg.permit(plan.Probing(s.Probe.File)); err != nil {
 			return nil, err
 		}

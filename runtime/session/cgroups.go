@@ -137,7 +137,7 @@ func (k *kernelRun) watchCgroups(ctx context.Context, r *run) error {
 // stream.
 func sayUntold(msgs *messages, st *event.Stream) {
 	if l, ok := st.Members.(interface{ TellsCgroup() bool }); !ok || !l.TellsCgroup() {
-		msgs.sayOnce("the recording does not tell in which cgroup " + st.Schema.FullName() +
+		msgs.sayOnce("the recording does not say in which cgroup " + st.Schema.FullName() +
 			" happened: record with ppscript record --all-cgroups, or perf record --all-cgroups")
 	}
 }

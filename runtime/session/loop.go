@@ -64,7 +64,7 @@ func (r *run) loop(ctx context.Context) error {
 	}
 	if what := r.plan.UnseenIdle; what != "" && len(r.cfg.Target.Named()) == 0 {
 		r.env.msgs.sayOnce("perf does not deliver all of the idle task, and the result lacks it, of " + what +
-			"; `ppscript doctor` tells more")
+			"; see: ppscript doctor")
 	}
 	r.in.skipped.TellHiding(r.env.msgs.say, r.taking())
 	r.account.lastEvent = r.undated()

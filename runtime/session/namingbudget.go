@@ -65,7 +65,7 @@ const queryGrace = time.Second
 
 // errToldToEnd is the error of a query that was stopped since the run had to
 // end.
-var errToldToEnd = errors.New("stopped: the run was told to end, and the query did not")
+var errToldToEnd = errors.New("stopped: the query did not end with the run")
 
 // queryEnd returns the check for a query that begins now. It returns an error when
 // the query has to stop: at the end of the budget, or queryGrace after the run had
@@ -112,7 +112,7 @@ func (p *namingBudget) note(f *dso.File, err error) {
 		text = fmt.Sprintf("symbols of %s and others: %v: some code has no names", f.Name(), err)
 	}
 	if p.notes == mostNotes-1 {
-		text += "; of others it is not said"
+		text += "; no message is shown for further files"
 	}
 	if p.say(text) {
 		p.notes++

@@ -67,10 +67,10 @@ func (c *catalog) asHere(s *plan.Source) ([]*event.Schema, error) {
 			Cause:   err,
 			Class:   diag.ClassOf(err),
 		}).
-			WithHint("its sender is not asked for its fields here; the run asks")
+			WithHint("only a run asks the sender for the event's fields")
 	}
 	c.msgs.sayOnce("pull " + strings.Join(s.Pull(), ", ") +
-		": nobody is asked here; the fields are those of this machine's events")
+		": the sender is not asked here; the fields are from this machine's event of that name")
 	return found, nil
 }
 

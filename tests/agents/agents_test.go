@@ -203,7 +203,7 @@ func TestLosses(t *testing.T) {
 	// Losses of an interval in the middle are told too, though its table is left out.
 	a.ask("run", arguments{"program": `tracepoint("x:b").by("pid").count()`,
 		"options": []string{"-i", "200ms"}, "input": file},
-		"2 lines of it tell of losses, the last one: lost 7 events")
+		"2 lines of it report losses, the last one: lost 7 events")
 }
 
 // TestRecording asks a recording, in SQL as well, and reads on where an answer was

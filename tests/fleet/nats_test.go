@@ -113,7 +113,7 @@ func TestAccountsAndPermissions(t *testing.T) {
 	// A client with the rights of a cannot be c.
 	liar := testkit.StartFor(t, time.Minute, slices.Concat([]string{run}, p.agent("c"),
 		[]string{"--nkey", seeds["a"]})...)
-	liar.WaitStderr("the server does not let c speak")
+	liar.WaitStderr("the server does not let this agent publish as c")
 	p.await(2, "--nkey", seeds["the asker"])
 	const calls = 1000
 	target := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls))

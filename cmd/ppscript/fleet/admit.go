@@ -83,7 +83,7 @@ func (a *Agent) once(j *Job, now time.Time) error {
 		}
 	}
 	if _, ok := a.lastAsked[j.ID]; ok {
-		return diag.Errorf(diag.Usage, "run", j.Name, "that job was asked before").WithHint("ask anew")
+		return diag.Errorf(diag.Usage, "run", j.Name, "that job was sent before").WithHint("ask anew")
 	}
 	if a.lastAsked == nil {
 		a.lastAsked = map[string]time.Time{}

@@ -76,7 +76,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	a.Name = cmp.Or(a.Name, mine, hostname())
 	if secret, _ := a.Server.secret(); tokenName(secret) != "" && a.Name != mine {
-		return diag.Errorf(diag.Usage, "agent", a.Name, "its secret is that of %s", mine).
+		return diag.Errorf(diag.Usage, "agent", a.Name, "the given secret is for host %s", mine).
 			WithHint("leave --name out, or make another: ppscript hub --token-file FILE --token-for NAME")
 	}
 	if a.Now == nil {
@@ -112,8 +112,9 @@ func (a *Agent) Run(ctx context.Context) error {
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) {
-				a.Say("the server does not let " + a.Name + " speak: " + plain.Line(err.Error()) +
-					"; is it the name that its secret, certificate or user has? see: ppscript help fleet")
+				a.Say("the server does not let this agent publish as " + a.Name + ": " +
+					plain.Line(err.Error()) +
+					"; the secret, certificate or user may be for another name, see: ppscript help fleet")
 			}
 		}))
 	if err != nil {

@@ -130,7 +130,7 @@ func TestLimitsOfAgents(t *testing.T) {
 func TestHubsThatAnybodyCouldReachWantASecret(t *testing.T) {
 	h := &Hub{Listen: "0.0.0.0:0", Say: func(string) {}}
 	if err := h.Run(context.Background()); err == nil || !strings.Contains(err.Error(),
-		"nothing keeps anybody out") {
+		"no secret or certificate is required") {
 		t.Errorf("got %v", err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -208,7 +208,7 @@ const strayTime = 5 * time.Minute
 // host's last one. Each such frame would begin a window without any other host.
 func (c *collector) timely(s *mergeable.Share, now time.Time) error {
 	if s.Begin < 0 || s.Begin > s.End {
-		return errors.New("it told of a time that ends before it begins")
+		return errors.New("it reported an interval that ends before it begins")
 	}
 	interval := c.q.Config.Options.Interval
 	from := c.hosts[s.Host]
@@ -218,7 +218,7 @@ func (c *collector) timely(s *mergeable.Share, now time.Time) error {
 	kept := max(awayTime, c.asker.Keep) + lastTime + interval
 	end := time.Unix(0, s.End)
 	if ahead := end.Sub(now); ahead > strayTime+interval || -ahead > strayTime+kept {
-		return fmt.Errorf("it told of %s, which is not now", end.Format(time.DateTime))
+		return fmt.Errorf("it reported results of %s, too far from now", end.Format(time.DateTime))
 	}
 	// All frames but the last end at multiples of the interval.
 	if s.End != from.last && s.End-from.last < int64(interval/2) && (!s.Final || from.final) {
@@ -234,7 +234,7 @@ func (c *collector) gap(host string, s *source, next, dropped uint64) {
 	if next > s.seq+1 {
 		c.result.Loss.Dropped += next - s.seq - 1
 		c.sayOf("times frames are missing",
-			"%s: %d frames are missing: it dropped %d, since nobody took them", host,
+			"%s: %d frames are missing: it dropped %d that it could not deliver", host,
 			next-s.seq-1, dropped-s.dropped)
 		s.seq = next - 1
 	}
@@ -524,7 +524,7 @@ func (c *collector) tellHosts(w *window, final bool) error {
 		what string
 		who  []string
 	}{{"missing", missing}, {"off by their clocks", slices.Collect(maps.Keys(c.skewed))},
-		{"told of a longer time", w.wide}, {"ended early", c.early(w)}} {
+		{"reported a longer time", w.wide}, {"ended early", c.early(w)}} {
 		if len(x.who) > 0 {
 			line += "; " + x.what + ": " + names(x.who)
 		}

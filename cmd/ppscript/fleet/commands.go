@@ -52,12 +52,12 @@ func (p *Program) server(fs *pflag.FlagSet) *Server {
 		"`URL` of the hub, or of a NATS server or cluster (default $"+HubVariable+", "+
 			defaultHub+")")
 	fs.StringVar(&s.TokenFile, "token-file", "",
-		"`FILE` with the secret that the server wants; else it is $PPSCRIPT_TOKEN")
+		"`FILE` with the secret for the server (default: $PPSCRIPT_TOKEN)")
 	fs.StringVar(&s.Creds, "creds", "", "`FILE` with credentials of a NATS account")
-	fs.StringVar(&s.NKey, "nkey", "", "`FILE` with the seed of an nkey, by which a NATS server knows us")
+	fs.StringVar(&s.NKey, "nkey", "", "`FILE` with the seed of an nkey, to authenticate to a NATS server")
 	fs.StringVar(&s.CA, "tls-ca", "",
-		"`FILE` with the certificates by which the server is known; else the machine's")
-	fs.StringVar(&s.Cert, "tls-cert", "", "`FILE` with our certificate, if the server wants one")
+		"`FILE` with the certificate authorities of the server (default: the machine's)")
+	fs.StringVar(&s.Cert, "tls-cert", "", "`FILE` with this side's certificate, if the server requires one")
 	fs.StringVar(&s.Key, "tls-key", "", "`FILE` with the key of --tls-cert")
 	return s
 }
@@ -70,7 +70,7 @@ func (p *Program) hub() *cobra.Command {
 	h := &Hub{Say: p.Say}
 	host := ""
 	c := &cobra.Command{
-		Use: "hub [--listen HOST:PORT]", Short: "Be what agents and those who ask them meet at",
+		Use: "hub [--listen HOST:PORT]", Short: "Run the server at which agents and askers of a fleet meet",
 		Long: `Runs a NATS server to which agents and askers of a fleet connect, and keeps the list of hosts. If other machines can connect, it needs a secret (--token-file) or certificates of clients (--tls-cert, --tls-key, --tls-ca).
 
 With --hub URL it runs no server, and only keeps the list of hosts, at your own NATS server or cluster. That needs accounts and permissions by subject: docs/fleet.md.
@@ -83,10 +83,10 @@ Anyone with the secret can ask, and can act as any host. Give each agent a secre
 	fs := c.Flags()
 	fs.StringVar(&h.Listen, "listen", "127.0.0.1:4222", "`ADDRESS` to listen at")
 	fs.BoolVar(&h.NoMerger, "no-merger", false,
-		"leave it to others to put results together: ppscript merger")
+		"do not merge results of hosts here; let other mergers do it: ppscript merger")
 	s := p.server(fs)
 	fs.StringVar(&host, "token-for", "",
-		"print the secret of the host `NAME`, derived from that of --token-file: with it an agent can act only as this host")
+		"print a secret for the host `NAME`, derived from the secret in --token-file: with it an agent can act only as this host")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if host != "" {
 			return p.hostToken(s, host)
@@ -162,8 +162,8 @@ func (p *Program) exec() *cobra.Command {
 func (p *Program) hosts() *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{Use: "hosts [NAME=VALUE...]", Short: "Show the hosts that have agents",
-		Long: "Shows the hosts that the hub knows, or those with the labels: what they run, and when they were heard of. Agents tell " +
-			"once a minute that they are there."}
+		Long: "Shows the hosts in the hub's list, or only the ones with the labels: what they run, and the time since their last report. " +
+			"Agents report once a minute."}
 	s := p.server(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "a line of JSON for each host")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -181,7 +181,7 @@ func (p *Program) hosts() *cobra.Command {
 			return err
 		}
 		if !known {
-			return diag.Errorf(diag.Run, "ask", s.URL, "nobody there keeps the list of hosts").
+			return diag.Errorf(diag.Run, "ask", s.URL, "no hub keeps a list of hosts there").
 				WithHint("start: ppscript hub --hub %s", s.URL)
 		}
 		return showHosts(p.Stdout, list, asJSON)
@@ -261,12 +261,12 @@ With --files it shows what "ppscript SCRIPT --partials -o FILE" wrote on some ma
 	fs.VarP(&labels, "label", "l", "`NAME=VALUE`,... that hosts must have; * is any value")
 	fs.StringVar(&by, "by", "", "`host`: keep hosts apart")
 	fs.BoolVar(&a.Outliers, "outliers", false,
-		"name the hosts that differ from the others, and in which rows")
-	fs.IntSliceVar(&a.Parts, "parts", nil, "into how many parts mergers put hosts together, on each level: "+
+		"name the hosts whose numbers differ from the others', and the rows in which they do")
+	fs.IntSliceVar(&a.Parts, "parts", nil, "into how many parts mergers divide the hosts, on each level: "+
 		"`N`,... (default by their number; 0: all hosts send their results here)")
 	fs.DurationVar(&a.Late, "late", defaultLate, "how long a result waits for hosts that are late: `TIME`")
 	fs.DurationVar(&a.Keep, "keep", 0,
-		"how long hosts go on, and keep their results, while this one is cut off: `TIME` (default 10s)")
+		"how long hosts go on and keep their results while they cannot reach this machine: `TIME` (default 10s)")
 	fs.StringVar(&a.Key,
 		"key", "", "sign the job with the key in `FILE`, for hosts whose policy names askers")
 	a.Shell.flags(fs)
@@ -448,8 +448,8 @@ func (p *Program) stop() *cobra.Command {
 
 func (p *Program) logs() *cobra.Command {
 	c := &cobra.Command{Use: "logs JOB",
-		Short: "Show what a job said on its hosts, also when it is over", Args: cobra.ExactArgs(1),
-		Long: "Shows what the hosts said while a job ran: 50 lines of each, of the last 32 jobs."}
+		Short: "Show the messages of a job on its hosts, also after its end", Args: cobra.ExactArgs(1),
+		Long: "Shows the messages of a job on each host. A host keeps 50 lines of each of its last 32 jobs."}
 	s := p.server(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		list, nc, err := p.ask(c.Context(), s, args[0])

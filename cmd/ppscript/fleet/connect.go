@@ -127,7 +127,7 @@ func (s *Server) connect(program, host string, retry bool, more ...nats.Option) 
 			e.WithHint("give what the server wants: --token-file, --creds, --nkey, or --tls-cert and --tls-key")
 	}
 	return nil,
-		e.WithHint("look at the address and the files of keys; ppscript hub --help tells of them")
+		e.WithHint("check the address and the files with keys; see: ppscript hub --help")
 }
 
 // goneForGood is the error when the server is lost and the library does not reconnect: the server

@@ -131,12 +131,12 @@ func (h *Hub) start() (broker, error) {
 		return nil, err
 	}
 	if tokenName(secret) != "" {
-		return nil, diag.Errorf(diag.Usage, "read token", h.Server.TokenFile, "it is that of one host").
+		return nil, diag.Errorf(diag.Usage, "read token", h.Server.TokenFile, "it is the secret of one host").
 			WithHint("give the secret from which it was made")
 	}
 	if !loopback(host) && secret == "" && h.CA == "" {
 		return nil, diag.Errorf(diag.Usage, "listen", h.Listen,
-			"others could reach it, and nothing keeps anybody out").
+			"other machines can reach this address, and no secret or certificate is required").
 			WithHint("give --token-file, or --tls-cert, --tls-key and --tls-ca; or use a NATS cluster with accounts")
 	}
 	h.own = rand.Text()
@@ -276,9 +276,9 @@ func hosts(ctx context.Context, nc *nats.Conn, labels map[string]string) (list [
 			return list, true, nil
 		}
 		if len(list)+len(part) > mostHosts {
-			return nil, false, diag.Errorf(diag.Run, "ask", "hub", "it tells of more than %d hosts",
+			return nil, false, diag.Errorf(diag.Run, "ask", "hub", "it lists more than %d hosts",
 				mostHosts).
-				WithHint("start it anew, and see who may publish at %s", beatSubject)
+				WithHint("restart it, and check which clients may publish at %s", beatSubject)
 		}
 		for i := range part {
 			if fits(labels, part[i].Labels) {

@@ -146,7 +146,7 @@ func (j *job) run(ctx context.Context) error {
 
 var (
 	errStopped = errors.New("it was stopped")
-	errLease   = errors.New("who asked is gone")
+	errLease   = errors.New("the asker is gone")
 	errAgent   = errors.New("its agent ended")
 )
 

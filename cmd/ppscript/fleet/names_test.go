@@ -192,7 +192,7 @@ func TestAgentsWithSecretsOfTheirOwn(t *testing.T) {
 	a := &Agent{Server: Server{URL: p.url, token: HostToken(secret, "db1")}, Name: "db3",
 		Say: func(string) {}}
 	if err := a.Run(context.Background()); err == nil ||
-		!strings.Contains(err.Error(), "its secret is that of db1") {
+		!strings.Contains(err.Error(), "the given secret is for host db1") {
 		t.Errorf("got %v", err)
 	}
 }

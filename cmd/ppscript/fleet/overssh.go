@@ -41,14 +41,14 @@ type Shell struct {
 // flags declares the options of ssh.
 func (s *Shell) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&s.File, "ssh", "",
-		"`FILE` with hosts that are reached by ssh, in place of those with agents: NAME LABEL=VALUE...")
+		"`FILE` with hosts to reach by ssh, instead of hosts with agents; lines of NAME LABEL=VALUE...")
 	fs.StringArrayVar(&s.Options, "ssh-option", nil, "`NAME=VALUE` for ssh, such as Port=2222")
 	fs.StringVar(&s.Config, "ssh-config", "", "`FILE` with settings of ssh, in place of yours")
 	fs.BoolVar(&s.Keep, "ssh-keep", false, "leave the copy of this program on the hosts, for the next run")
 	fs.BoolVar(&s.Sudo, "ssh-sudo", false, "start it there by sudo -n")
 	fs.StringArrayVar(&s.Programs, "ssh-program", nil,
 		"`FILE` with a ppscript for hosts of the other architecture")
-	fs.IntVar(&s.AtOnce, "ssh-at-once", 16, "how many hosts are connected and copied to at a time: `N`")
+	fs.IntVar(&s.AtOnce, "ssh-at-once", 16, "connect and copy to at most `N` hosts at a time")
 }
 
 // ByShell reports that machines are reached by ssh, so that scripts need no

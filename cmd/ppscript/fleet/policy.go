@@ -237,7 +237,7 @@ func (p *Policy) Permit(j *Job, by sign.Key) error {
 	var d *diag.Error
 	if errors.As(reason, &d) {
 		return diag.Errorf(diag.Usage, "run", j.Name, "%s: %w", d.Subject, d.Cause).
-			WithHint("what may be asked of the host is said in its %s", p.Path)
+			WithHint("the host's %s says what it permits", p.Path)
 	}
 	return diag.Errorf(diag.Usage, "run", j.Name, "no line of the host's %s allows it", p.Path).
 		WithHint("ask for what is allowed, or have a line added: allow %s", j.Name)

@@ -134,10 +134,10 @@ func TestBundlesThatAreRefused(t *testing.T) {
 	f("x.star: it was changed after ops signed it", signers, func(b *Bundle) {
 		b.Files["git.example.com/lib@v1.2.0//x.star"][0]++
 	})
-	f("of 3 other files, not of this one", signers, func(b *Bundle) {
+	f("does not cover this file; it covers 3 others", signers, func(b *Bundle) {
 		b.Files["more.star"] = []byte("x")
 	})
-	f("its text was changed", signers, func(b *Bundle) {
+	f("the signature file was changed", signers, func(b *Bundle) {
 		b.Signature = bytes.Replace(b.Signature,
 			[]byte("sub"), []byte("sup"), 1)
 	})

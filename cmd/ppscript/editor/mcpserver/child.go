@@ -96,7 +96,7 @@ func (s *server) cut(a answer) answer {
 	a.more = fmt.Sprintf("[%d of %d bytes; the rest: more with handle %s and offset %d", len(text),
 		len(a.text), handle, len(text))
 	if found := losses.FindAllString(between, -1); len(found) > 0 {
-		a.more += fmt.Sprintf("; %d lines of it tell of losses, the last one: %.200s", len(found),
+		a.more += fmt.Sprintf("; %d lines of it report losses, the last one: %.200s", len(found),
 			strings.TrimSpace(found[len(found)-1]))
 	}
 	a.more += "]"

@@ -88,7 +88,7 @@ func newCommand(out io.Writer) *cobra.Command {
 	}
 	c.Flags().IntVar(&days, "days", days, "how long it is valid: `N` days")
 	c.Flags().BoolVar(&w.Authority, "authority", false,
-		"it signs the certificates of others, and is believed through them")
+		"the certificate can sign other certificates, which are then trusted where this one is")
 	c.Flags().StringVar(&by, "by", "", "the authority that signs: the `FILE` of its key")
 	return c
 }

@@ -29,7 +29,7 @@ func (f *Files) Open() (*identity.Side, error) {
 		return nil, wrongf("option", "--tls-peers", "there is no key of this side").
 			WithHint("make one: ppscript tls new NAME, and add --tls-key NAME.key")
 	case f.Peers == "":
-		return nil, wrongf("option", "--tls-key", "whom to believe is not said").
+		return nil, wrongf("option", "--tls-key", "no trusted peers are given").
 			WithHint("add the certificate that ppscript tls new made on the other side: --tls-peers NAME.crt")
 	}
 	key, err := token.ReadSecret("read key", f.Key, maxFile, "make one: ppscript tls new NAME")

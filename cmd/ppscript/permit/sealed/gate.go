@@ -72,11 +72,12 @@ func (g *Gate) vet(r *Rule, name string, src []byte, first bool) error {
 	case r.Sum != nil && first && *r.Sum == sum:
 		return nil
 	case r.Sum != nil && first:
-		return diag.Errorf(diag.Usage, "sealed", name, "it is not what %s is about: its sha256 is %x",
-			r.At, sum).WithHint("have root read it, and put that into %s", File)
+		return diag.Errorf(diag.Usage, "sealed", name,
+			"%s is for a file with other contents; the sha256 of this one is %x", r.At, sum).
+			WithHint("have root read the file, and put this sum into %s", File)
 	}
-	return diag.Errorf(diag.Usage, "sealed", name, "%s is about the hash of one file, and this is another",
-		r.At).WithHint("have it signed, with what it loads: ppscript sign KEY %s", g.Script)
+	return diag.Errorf(diag.Usage, "sealed", name,
+		"%s has the hash of one file, and the script loads this one, too", r.At).WithHint("have it signed, with what it loads: ppscript sign KEY %s", g.Script)
 }
 
 // A Request has the words after the script's name, parsed.

@@ -164,7 +164,7 @@ func parseRule(at, line string, known func(string) string) (*Rule, error) {
 		return nil, mistake(at, "%s comes with ppscript, and has no hash and no signature", words[1]).
 			WithHint("take sha256= or signed= away")
 	case path && r.Sum == nil && !r.Signed:
-		return nil, mistake(at, "what %s contains is not said", r.Script).
+		return nil, mistake(at, "%s needs sha256= or signed=", r.Script).
 			WithHint("add signed=KEY, or sha256=$(sha256sum %s)", r.Script)
 	case r.Sum != nil && r.Signed:
 		return nil, mistake(at, "got sha256= and signed=").WithHint("give one of them")

@@ -134,7 +134,7 @@ func ReadSigners(path string) (Signers, error) {
 	text, _, err := read("read signers", path)
 	if err != nil {
 		return s, &diag.Error{Op: "read signers", Subject: path, Cause: err, Class: diag.Usage,
-			Hint: "put the public keys of those whom you trust into it, a line each, as in NAME.pub"}
+			Hint: "write the public keys of the signers whom you trust into it, one a line, as in NAME.pub"}
 	}
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {

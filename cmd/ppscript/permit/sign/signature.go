@@ -140,7 +140,7 @@ func parse(text []byte) (s Signature, err error) {
 		return s, errForm
 	}
 	if !ed25519.Verify(s.Key.Public, text[:end], by) {
-		return s, errors.New("its text was changed after it was signed")
+		return s, errors.New("the signature file was changed after it was signed")
 	}
 	return s, nil
 }
@@ -168,7 +168,7 @@ func (v *Vetter) Vet(name string, src []byte) error {
 	signed, ok := v.says.Files[short]
 	switch {
 	case !ok:
-		return v.refuse(name, "the signature of %s is of %d other files, not of this one", v.main,
+		return v.refuse(name, "the signature of %s does not cover this file; it covers %d others", v.main,
 			len(v.says.Files))
 	case signed != sum:
 		return v.refuse(name, "it was changed after %s signed it", v.By.Name)
@@ -198,7 +198,7 @@ func (v *Vetter) script(name string, sum Sum) error {
 		return v.refuse(name, "its key %s is not among the %d keys of %s", says.Key.Fingerprint(),
 			len(v.Signers.Keys), v.Signers.Path)
 	case v.Only != "" && v.Only != key.Name && v.Only != key.Fingerprint():
-		return v.refuse(name, "got the signature of %s, want that of %s", key.Name, v.Only)
+		return v.refuse(name, "it is signed by %s, and must be signed by %s", key.Name, v.Only)
 	case says.Script != filepath.Base(name):
 		return v.refuse(name, "the signature is of %s", says.Script)
 	case says.Sum != sum:

@@ -81,7 +81,7 @@ its path, in ~/.debug and /usr/lib/debug, and where the options say. All else st
 	f.StringArrayVar(&o.from, "symbols-from", nil,
 		"look for files in `PLACE`: a directory, or the URL of a debuginfod server")
 	f.StringArrayVar(&o.debuginfod, "debuginfod", nil,
-		"ask the server at `URL`; without one those of $DEBUGINFOD_URLS")
+		"ask the server at `URL`; without a URL, the servers of $DEBUGINFOD_URLS")
 	f.Lookup("debuginfod").NoOptDefVal = symbolsource.Environment
 	f.BoolVar(&o.lines, "lines", false, "also source files, lines and inlined functions")
 	f.BoolVar(&o.mangled, "mangled", false, "names of C++ and Rust as the linker has them")

@@ -59,7 +59,7 @@ func (s *Session) Open(in, out *os.File) (err error) {
 	path := historyFile()
 	if e.History, err = tty.OpenHistory(path, keptStatements); err != nil {
 		s.Console.Report((&diag.Error{Op: "read history", Subject: path, Cause: diag.Reason(err)}).
-			WithHint("statements are not kept; see who may write it: ls -l %s", path))
+			WithHint("statements are not kept; check the permissions of the file: ls -l %s", path))
 	}
 	return nil
 }
