@@ -24,8 +24,8 @@ var modWords = []string{"get", "init", "list", "tidy", "vendor", "verify", "why"
 func modCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: modUse, Short: "Make a library of scripts, and manage the libraries that it requires",
-		Long: `A directory with a ppscript.mod is a library: its scripts load files of other libraries by path, in the version that
-ppscript.mod and theirs ask for (the highest of them, never a newer one).
+		Long: `A directory with a ppscript.mod is a library. Its scripts load files of other libraries by path. The version of a library
+is the highest one that any of the ppscript.mod files requires, never a newer one.
 
     init PATH          make this directory a library
     get LIB[@VERSION]  require a library; without a version, or @latest, the newest
@@ -42,15 +42,15 @@ A ppscript.mod has lines of three kinds:
     require git.example.com/perf/disk v1.2.0
     replace git.example.com/perf/disk => ../disk        # or => git.example.com/fork/disk v1.2.1
 
-A library can be a directory of a repository; its tags begin with the directory then: net/v1.2.0 is the version v1.2.0 of
-git.example.com/perf/lib/net. A ppscript.work has lines with use DIR; PPSCRIPTWORK=off leaves it out.
+A library can be a directory of a repository. Its tags then begin with the directory: net/v1.2.0 is the version v1.2.0 of
+git.example.com/perf/lib/net. A ppscript.work has lines "use DIR"; PPSCRIPTWORK=off ignores it.
 
-Every file of a library is hashed before one of its scripts runs. The hash has to be the one in ppscript.sum, which get, tidy
-and vendor write; a run adds to it only where somebody sees it, on a terminal. What is named with a version or @latest outside of any library is pinned
-in ppscript/ppscript.sum of the user's configuration directory.
+Before a script of a library runs, all files of the library are hashed. The hash must equal the one in ppscript.sum, which get,
+tidy and vendor write. A run adds a new hash only on a terminal, where the user sees a message. A library that is named with a version or @latest
+outside of any library is pinned in ppscript/ppscript.sum in the user's configuration directory.
 
-PPSCRIPTPROXY names where they come from: file:///DIR, https://HOST, direct (git), off; several with commas.
-PPSCRIPTCACHE is where they are kept; PPSCRIPTNOSUM lists patterns of those that ppscript.sum does not pin.`,
+PPSCRIPTPROXY lists the sources of libraries, separated by commas: file:///DIR, https://HOST, direct (git), off.
+PPSCRIPTCACHE is the directory for fetched libraries. PPSCRIPTNOSUM has patterns of libraries that ppscript.sum does not pin.`,
 		Example: "    ppscript mod init git.example.com/perf/mine\n    ppscript mod get git.example.com/perf/disk@v1.2.0\n    ppscript git.example.com/perf/disk//latency\n" +
 			"    ppscript git.example.com/perf/disk@latest//latency",
 		Args: cobra.ArbitraryArgs,

@@ -58,7 +58,7 @@ var tasks = []struct {
 		{"fleet hosts|run|jobs|stop|logs", "ask many hosts one question"},
 		{"agent", "be asked"},
 		{"hub", "run the server where agents and askers of a fleet meet"},
-		{"merger", "put results of many hosts together for the asker"},
+		{"merger", "merge results of many hosts for the asker"},
 		{"tls new|show", "keys of hosts that send events to each other"},
 	}},
 	{"Else", [][2]string{

@@ -35,7 +35,7 @@ A job ends 10 s after its asker is gone. If the hub is gone, a job goes on for a
 	fs := c.Flags()
 	s := p.server(fs)
 	fs.StringVar(&a.Name, "name", "", "`NAME` of this host (default its hostname)")
-	fs.Var(&labels, "label", "`NAME=VALUE`,... by which it is asked")
+	fs.Var(&labels, "label", "labels of this host, by which askers select it: `NAME=VALUE`,...")
 	fs.IntVar(&a.Limits.Jobs, "max-jobs", 4, "run at most `N` jobs at a time")
 	fs.DurationVar(&a.Limits.Duration, "max-duration", time.Hour, "end a job after `TIME`")
 	fs.DurationVar(&a.Limits.Interval, "min-interval", 100*time.Millisecond,
@@ -46,7 +46,7 @@ A job ends 10 s after its asker is gone. If the hub is gone, a job goes on for a
 		"end a job whose process uses more than `N` percent of a CPU over 10 s")
 	fs.StringVar(&cost, "max-budget", "",
 		"limit the cost of observing in a job to `SHARE` of the time of all CPUs, even if its asker allows more (without it, the asker's budget, or 5%)")
-	fs.StringVar(&policy, "policy", "", "`FILE` that says what may be asked (default "+PolicyFile+")")
+	fs.StringVar(&policy, "policy", "", "`FILE` with the policy: what askers may run (default "+PolicyFile+")")
 	fs.Int64Var(&a.Limits.Waiting, "max-waiting", 16<<20,
 		"keep at most `BYTES` of results of a job while the hub is gone")
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -14,9 +14,9 @@ func Command(options func() (Options, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lsp",
 		Short: "Help editors with scripts, by the Language Server Protocol",
-		Long: `Speaks the Language Server Protocol on standard input and output. Editors that know it show mistakes while one types, complete
-the words of the language, events and their fields, explain what is under the cursor, go to definitions, also in libraries, and format. Scripts are loaded,
-not run: nothing is observed. docs/editors.md says how VS Code, Vim, Neovim, Emacs and Helix are set up.`,
+		Long: `Serves the Language Server Protocol on standard input and output. With it, an editor shows mistakes while you type, completes
+words of the language, events and fields, explains the word under the cursor, goes to definitions, also in libraries, and formats scripts. Scripts are
+loaded, not run: nothing is observed. docs/editors.md describes the setup for VS Code, Vim, Neovim, Emacs and Helix.`,
 		Example: "    ppscript lsp",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

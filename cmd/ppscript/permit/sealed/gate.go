@@ -77,7 +77,8 @@ func (g *Gate) vet(r *Rule, name string, src []byte, first bool) error {
 			WithHint("have root read the file, and put this sum into %s", File)
 	}
 	return diag.Errorf(diag.Usage, "sealed", name,
-		"%s has the hash of one file, and the script loads this one, too", r.At).WithHint("have it signed, with what it loads: ppscript sign KEY %s", g.Script)
+		"%s has the hash of one file, and the script loads this one, too", r.At).
+		WithHint("have it signed, with what it loads: ppscript sign KEY %s", g.Script)
 }
 
 // A Request has the words after the script's name, parsed.

@@ -52,9 +52,9 @@ func Command(env Environment) *cobra.Command {
 	o := options{}
 	c := &cobra.Command{
 		Use: "resolve FILE [-o OUT]", Short: "Name the functions in results that were saved without names",
-		Long: `Reads results that a run wrote with --format json (- is standard input) and names the functions of their stacks that have no name:
-of a run with --names later, or of a machine without symbols. A file counts only if its build-id is that of the program that ran. It is looked for at
-its path, in ~/.debug and /usr/lib/debug, and where the options say. All else stays as it is.`,
+		Long: `Reads results that a run wrote with --format json (- is standard input), and names the functions in stacks that have no name,
+for example after a run with --names later, or on a machine without symbols. A program file is used only if it has the same build-id as the program that
+ran. It is searched at its path, in ~/.debug and /usr/lib/debug, and in the places that the options name. Everything else in the results stays the same.`,
 		Example: `    web1$ ppscript profile -g --names later --format json -o cpu.json -- make
     dev$  ppscript resolve cpu.json -o named.json --symbols-from ./build
     dev$  ppscript resolve cpu.json --debuginfod https://debuginfod.debian.net`,
