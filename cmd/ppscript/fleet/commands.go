@@ -137,8 +137,8 @@ func (p *Program) fleet() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fleet hosts | run | jobs | stop | logs",
 		Short: "Ask many machines one question, and get one answer",
-		Long: `Asks machines with agents (ppscript agent). "fleet run" runs a profiler on all that have the labels, and shows one result: sums, quantiles,
-histograms and stacks of all of them, as exact as if one machine had seen all events. Hosts that are missing in a result are named in it.`,
+		Long: `Asks machines with agents (ppscript agent). "fleet run" runs a profiler on all machines that have the labels, and shows one result: sums, quantiles,
+histograms and stacks of all machines, as exact as if one machine had seen all events. A result names the hosts that are missing in it.`,
 		Example: "    ppscript fleet hosts role=db\n    ppscript fleet run -l role=db -i 10s syscalls --than 5ms",
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -240,16 +240,15 @@ func (p *Program) run() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [-l NAME=VALUE,...] [--by host] SCRIPT [options]",
 		Short: "Run a profiler on many hosts, with one result",
-		Long: `Runs a profiler on the hosts that have the labels, or on all, until Ctrl-C or for --duration. Each host counts as if it ran alone; results
-are put together at the end of each interval, which is aligned to the wall clock,
-	and shown as those of one machine: all options about output
-work. "997 of 1000 hosts; missing: ..." is in each result that lacks some. --by host keeps hosts apart, and --outliers
-names those that differ from the others, and in which rows: ppscript help fleet says how they are compared.
+		Long: `Runs a profiler on the hosts that have the labels, or on all hosts, until Ctrl-C or for --duration. The results of the hosts are merged
+at the end of each interval, which is aligned to the wall clock, and shown like the results of one machine: all options about output
+work. A result that lacks hosts says so: "997 of 1000 hosts; missing: ...". --by host keeps hosts apart. --outliers names hosts whose
+numbers differ from the others', and the rows in which they do; ppscript help fleet says how they are compared.
 
-With --ssh it asks hosts on which nothing is installed, by your ssh and its settings: a copy of this program goes there, and is gone when
+With --ssh it runs on hosts where nothing is installed, by your ssh with its settings: a copy of this program is sent there, and removed when
 the run ends.
 
-With --files it shows what "ppscript SCRIPT --partials -o FILE" wrote on some machines, without a hub.`,
+With --files it merges and shows the files that "ppscript SCRIPT --partials -o FILE" wrote on some machines, without a hub.`,
 		Example: "    ppscript fleet run -l role=db -i 10s syscalls --than 5ms\n" +
 			"    ppscript fleet run --by host --duration 10s profile -g --flame-graph fleet.svg\n" +
 			"    ppscript fleet run --ssh hosts.txt -i 10s syscalls\n" +

@@ -24,9 +24,9 @@ const (
 func Command(out io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use: "tls new NAME | tls show FILE...", Short: "Make and show keys of hosts that send events to each other",
-		Long: `TLS 1.3 encrypts events that are sent over a network (push=IP:PORT, pull=IP:PORT), and both sides authenticate themselves: each shows a certificate that the other side has, or that an authority signed which the other side trusts.
+		Long: `TLS 1.3 encrypts events that are sent over a network (push=IP:PORT, pull=IP:PORT), and both sides authenticate themselves: each shows a certificate that the other side has, or that was signed by an authority that the other side trusts.
 
-new NAME makes NAME.key, which only you can read, and NAME.crt for the peers that shall trust it. show prints names, fingerprints and validity of certificates. A file of --tls-peers may have several: cat *.crt >peers.`,
+new NAME makes NAME.key, which only you can read, and NAME.crt for the peers that should trust it. show prints names, fingerprints and validity of certificates. A file of --tls-peers may have several: cat *.crt >peers.`,
 		Example: `    web1$ ppscript tls new web1      # web1.crt goes to ops
     ops$ ppscript tls new ops        # ops.crt goes to web1
     web1$ ppscript top -e 'sched:*//push="192.0.2.1:9900"/' \

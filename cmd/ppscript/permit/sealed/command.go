@@ -26,8 +26,8 @@ A line has users, a script, and the permitted options:
 
     ALL, alice, #1000, %group, %#100   users; several with commas
     NAME, or /PATH with sha256=HASH or signed=KEY
-                                       the script: one of ppscript, or a file with these contents, or with those that a
-                                       key in /etc/ppscript/signers signed (a name or fingerprint; signed is any of them)
+                                       the script: one of ppscript, or a file with this hash, or a file that a key in
+                                       /etc/ppscript/signers signed (KEY is a name or fingerprint; signed means any key)
     --OPTION                           an option without a value
     --OPTION=VALUES                    patterns, or ranges LOW..HIGH of numbers, times or sizes; alternatives with |. Events and items
                                        of a list are matched one by one, and * stands for nothing that has .. in it
@@ -37,10 +37,10 @@ A line has users, a script, and the permitted options:
     arg=PATTERN                        an argument of the script
     exec=PATTERN                       a command behind --, which runs as root: its words are matched one by one, "/usr/bin/make *" has
                                        one argument, "/usr/bin/make **" any
-    write=DIR, net=ADDRESS             where files may be written, and to whom the run may talk. Options that name files need
-                                       both their values and write=; DIR is root's alone
+    write=DIR, net=ADDRESS             where files may be written, and the addresses that the run may talk to. Options that name
+                                       files need both their values and write=; only root may be able to write to DIR
 
-Long lines go on behind a \. Groups are those of /etc/group.`
+A line is continued after a \. Groups are the groups of /etc/group.`
 
 // List writes the rules that apply to the caller. known is the function that
 // Read wants.
