@@ -7,7 +7,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// Clone copies a table that will be shown when its interval has ended.
+// Clone copies a table so that it can be shown after its interval has ended.
 func (t *Table) Clone() *Table {
 	own := *t
 	own.Columns = slices.Clone(t.Columns)
@@ -23,7 +23,7 @@ func (t *Table) Clone() *Table {
 		own.Rows[i] = CloneRow(row)
 	}
 	if text := t.Layout.RowText; text != nil {
-		// It knows rows by where they are.
+		// RowText finds the line of a row by the address of its first cell.
 		lines := make(map[*event.Value]string, len(t.Rows))
 		for i, row := range t.Rows {
 			if len(row) > 0 {

@@ -1,15 +1,16 @@
 package result
 
-// Costs are what observing cost in several intervals.
+// Costs adds up the cost of observing over several intervals.
 type Costs struct {
 	last    Cost
 	seconds float64
-	// Sums over the intervals, of shares times seconds.
+	// Sums over the intervals of each share times the interval's seconds.
 	own, traced, events, time float64
 	unknown                   bool // Traced was not measured in one of them
 }
 
-// Add adds an interval of so many seconds; nil is one of which nothing is known.
+// Add adds the cost of an interval with its length; a nil cost is unknown, and
+// ignored.
 func (c *Costs) Add(cost *Cost, seconds float64) {
 	if cost == nil {
 		return
@@ -25,8 +26,8 @@ func (c *Costs) Add(cost *Cost, seconds float64) {
 	c.unknown = c.unknown || cost.Traced == NotMeasured
 }
 
-// Whole returns the cost of all intervals; nil if nothing is known.
-// What was left out in one was left out of the whole.
+// Whole returns the mean cost of all intervals; nil if no cost is known. If
+// events were left out in one interval, they count as left out of the whole.
 func (c *Costs) Whole() *Cost {
 	if c.seconds == 0 {
 		return nil

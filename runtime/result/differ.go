@@ -2,7 +2,8 @@ package result
 
 import "strconv"
 
-// Differ says how two tables of the same columns differ; "" if they do not.
+// Differ describes the first difference between two tables with the same
+// columns; "" if they are equal.
 func Differ(got, want *Table) string {
 	if len(got.Rows) != len(want.Rows) {
 		return "got " + strconv.Itoa(len(got.Rows)) + " rows, want " + strconv.Itoa(len(want.Rows))

@@ -1,11 +1,12 @@
-// Package result holds the findings of a run, as values: tables with typed columns, and other shapes.
+// Package result has the results of a run as values, not as text: tables with typed columns,
+// stacks, heat maps, lines of events, explanations of slow spans.
 //
-// Package agg and the sessions fill them, scripts sort and trim them, package
-// render prints them. Nothing here prints, opens or runs per event, and the
-// numbers stay in their base units (ns, bytes); a Column says in which unit
-// they are shown. A stream of event lines is not a result: a log would grow
-// with the run, so renderers take events one at a time.
+// Packages agg and session fill results, scripts sort and shorten them, and
+// package render prints them. Nothing here prints, opens files or runs per
+// event. Numbers are in their base units (ns, bytes); a Column says in which
+// unit they are shown. A log of events is not kept as one result, since it
+// would grow with the run: renderers get one Line at a time.
 //
-// A result that was handed to a renderer is no longer changed; the next
-// interval makes a new one.
+// A result is not changed after it was passed to a renderer; the next interval
+// makes a new one.
 package result

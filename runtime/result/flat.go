@@ -10,18 +10,20 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file counts samples by where they were taken, without their callers, as perf report --sort does.
-// Only the innermost function with code of its own counts: functions that were inlined into it have no
-// symbol in the program's file, and perf counts them for it, too.
+// This file counts samples by the function in which they were taken, without its callers, like perf
+// report --sort. Only the innermost function with code of its own counts: functions that were
+// inlined into it have no symbol in the program's file, and perf adds their samples to it, too.
 
-// The places that Flat groups by, besides the keys of the stacks.
+// The names that Flat can group by, besides the keys of the stacks: the file
+// and the symbol of the innermost function.
 const (
 	FlatDSO    = "dso"
 	FlatSymbol = "symbol"
 )
 
-// Flat is a table of the samples by keys of the stacks, or by dso and symbol of the innermost function,
-// the heaviest row first. It has all rows if top is 0.
+// Flat makes a table of the samples, grouped by keys of the stacks or by dso and symbol of the
+// innermost function. The heaviest row comes first. The table has at most top rows, or all if top
+// is 0.
 func (s *Stacks) Flat(by []string, top int) (*Table, error) {
 	cells, err := s.flatKeys(by)
 	if err != nil {
@@ -100,7 +102,8 @@ func (s *Stacks) flatKeys(by []string) ([]func(x *StackSample) event.Value, erro
 	return cells, nil
 }
 
-// innermost is the function that ran. Code that nobody knows is a frame without names.
+// innermost returns the frame of the function that ran, or an empty frame if the stack
+// has none.
 func (s CallStack) innermost() *Frame {
 	for _, f := range s.Frames {
 		if !f.Inline {
@@ -110,7 +113,8 @@ func (s CallStack) innermost() *Frame {
 	return &Frame{}
 }
 
-// dsoName is the name of the frame's file without its folder, as perf shows it.
+// dsoName returns the name of the frame's file without its folder, as perf
+// shows it.
 func (f *Frame) dsoName() string {
 	switch {
 	case f.DSO == "":

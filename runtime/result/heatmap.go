@@ -5,13 +5,15 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A Heatmap counts the values of a number by time and by size.
+// A Heatmap counts the values of a field by time and by size.
 type Heatmap struct {
 	Meta
-	// Value names the counted field, "delay"; Unit is the unit that it is shown in.
+	// Value names the counted field, "delay"; Unit is the unit in which its values
+	// are shown.
 	Value string
 	Unit  unit.Unit
-	// Column i holds the times from Begin + i*Step to Begin + (i+1)*Step.
+	// Column i counts the values at times from Begin + i*Step to Begin +
+	// (i+1)*Step.
 	Step    event.Time
 	Columns int
 	Rows    []HeatRow // ascending, without gaps
@@ -23,7 +25,7 @@ type HeatRow struct {
 	Counts []uint64
 }
 
-// Total is the number of values counted.
+// Total returns the number of values counted.
 func (h *Heatmap) Total() uint64 {
 	var n uint64
 	for i := range h.Rows {

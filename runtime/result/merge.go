@@ -2,13 +2,12 @@ package result
 
 import "encoding/binary"
 
-// This file puts equal stacks together. Stacks are counted by their addresses,
-// and a program that runs twice has its functions at two places.
+// This file merges equal stacks. Stacks are counted by their addresses, and two
+// processes of a program have its functions at different addresses.
 
-// Merge makes one sample of those with equal keys and frames. Frames are equal
-// if they read the same: the address does not count where there is a name or a
-// place in a file. The first of them stays, without the process if they are of
-// several.
+// Merge combines samples with equal keys and frames into the first of them. The
+// address of a frame is not compared if the frame has a symbol or a file. If
+// the samples belong to several processes, PID becomes -1.
 func (s *Stacks) Merge() {
 	frames, numbers := map[*Frame]uint32{}, map[Frame]uint32{}
 	number := func(f *Frame) uint32 {

@@ -6,30 +6,31 @@ import (
 	"ppscript/runtime/event"
 )
 
-// Meta is the part that results of all shapes have.
+// Meta has the members that results of all shapes share.
 type Meta struct {
-	Name  string // of the result in the script; unique within a run
+	Name  string // the result's name in the script; unique within a run
 	Title string // for people, may be empty
 
 	Seq   int  // number of the interval, from 1; 0 if there are no intervals
 	Final bool // the last result of this name in the run
 
-	// Keep asks for all that was found out, also what is not shown: some outputs have a
-	// use for it, for others it is a waste of memory.
+	// Keep asks to keep rows, stacks and distributions that are not shown. Some outputs
+	// need them; for others they would waste memory.
 	Keep bool
 
-	// Aside says that nobody asked to see the result: it is for outputs beside -o alone.
+	// Aside says that the script does not show the result: it is only sent to further
+	// outputs such as profilers.
 	Aside bool
 
 	// Begin and End bound the interval on the source's clock; Wall is End as
-	// wall-clock time, zero if that is not known.
+	// wall-clock time, zero if unknown.
 	Begin, End event.Time
 	Wall       time.Time
 
 	Samples      uint64 // events seen in this interval
 	TotalSamples uint64 // events seen since the start
 
-	// Cost is what observing cost in this interval; nil for a recording.
+	// Cost is the cost of observing in this interval; nil for a recording.
 	Cost *Cost
 
 	// Loss counts the events that this interval lacks. Every renderer shows
@@ -37,32 +38,33 @@ type Meta struct {
 	Loss event.Loss
 }
 
-// A Cost is what observing costs, in shares of the time of all CPUs, and what was left out for
-// it.
+// A Cost is the cost of observing, in shares of the time of all CPUs, and the share of events
+// that were observed within the budget.
 type Cost struct {
-	Budget float64 // that was given; 0 if none was
-	// Own is what ppscript itself used, Traced what the programs of the kernel made those wait who
-	// are observed, or NotMeasured.
+	Budget float64 // the budget of the user; 0 if there is none
+	// Own is the CPU time of ppscript itself. Traced is the time by which kernel programs delayed
+	// the observed threads, or NotMeasured.
 	Own, Traced float64
-	// Events is how many of the events counted, Time in which part of the time any did: 1 if
-	// nothing was left out.
+	// Events is the share of events that were counted, and Time the share of time in which
+	// events were counted. Both are 1 if nothing was left out.
 	Events, Time float64
-	// ByKey says that keys were counted, with all the events that an operator relates by them.
+	// ByKey says that whole keys were chosen or left out, each with all the events that an
+	// operator relates by it.
 	ByKey bool
-	// Visible asks renderers for people to show it.
+	// Visible asks text renderers to show the cost.
 	Visible bool
 }
 
-// NotMeasured is a share that nobody measured.
+// NotMeasured is the value of a share that was not measured.
 const NotMeasured = -1
 
-// Sampled reports that events were left out.
+// Sampled reports whether events were left out.
 func (c *Cost) Sampled() bool { return c != nil && (c.Events < 1 || c.Time < 1) }
 
-// Silent reports that a result which has nothing needs no word: all events were seen, and none was left out.
+// Silent reports whether an empty result needs no message: no events were lost or left out.
 func (m *Meta) Silent() bool { return m.Loss.Zero() && !m.Cost.Sampled() }
 
-// Label is the result's name for a person: the title, else the name.
+// Label returns the result's name for people: the title, else the name.
 func (m *Meta) Label() string {
 	if m.Title != "" {
 		return m.Title

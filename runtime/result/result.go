@@ -1,17 +1,17 @@
 package result
 
-// A Result is a thing that renderers show: a Table, Stacks, Heatmap or Why of an interval, or a
-// Line, Detail or Text that comes by itself.
+// A Result is a value that renderers show: a Table, Stacks, Heatmap or Why of an interval, or a
+// single Line, Detail or Text.
 //
-// A renderer that knows a shape shows it as it likes. All others take it as render.Walk has it:
-// tables of plain cells, and lines of events.
+// A renderer may have its own form for a shape. For other shapes it uses render.Walk, which
+// converts them to tables of plain cells and lines of events.
 type Result interface {
-	// About says of which name and interval the result is. It is nil for results that come one by
-	// one while an interval lasts; they are views that die when the call returns.
+	// About returns the name and the interval of the result. It is nil for a Line, Detail or
+	// Text, which is shown during an interval and is a view that dies when the call returns.
 	About() *Meta
 }
 
-// About implements Result, for all shapes that embed Meta.
+// About implements Result for all shapes that embed Meta.
 func (m *Meta) About() *Meta { return m }
 
 // About implements Result.
@@ -26,8 +26,8 @@ func (*Detail) About() *Meta { return nil }
 // About implements Result.
 func (*Text) About() *Meta { return nil }
 
-// A Text is text of the script's own, such as its exec attributes print.
+// A Text is text that the script itself prints, such as by exec attributes.
 type Text struct{ Bytes []byte }
 
-// TextOf is a Text with these bytes.
+// TextOf makes a Text.
 func TextOf(text string) *Text { return &Text{[]byte(text)} }

@@ -6,19 +6,20 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file keeps slots of time whole. An interval ends in the middle of a slot:
-// the rows of the slot wait for the next interval, which adds the later events,
-// so that each slot is shown once and whole.
+// This file completes rows whose key is a slot of time. If an interval ends in
+// the middle of a slot, the rows of the slot are kept for the next interval,
+// which adds the later events. So each slot is shown once, with all its events.
 //
-// Tempting and wrong: to end intervals where slots do. Events arrive some time
-// after they happened, so rows of the next slot are there at any moment.
+// Tempting and wrong: ending intervals at the ends of slots. Events arrive some
+// time after they happened, so there are rows of the next slot at any time.
 
-// Slots are the rows of slots of time that are not over.
+// Slots keeps the rows of slots of time that are not over.
 type Slots struct{ waiting [][]event.Value }
 
-// Over are the rows of the slots that are over at until, with their parts of earlier
-// intervals; the others wait. 0 is the end of all. The first columns of a row are its
-// keys; that at index slot is the number of the slot, in multiples of period, ns.
+// Over returns the rows of the slots that are over at until, including their parts of
+// earlier intervals, and keeps the other rows. If until is 0, all slots are over. The
+// first keys columns of a row are its key; the cell at index slot is the number of
+// its slot. Slots have a length of period, in ns.
 func (s *Slots) Over(rows [][]event.Value, keys, slot int, period int64, until event.Time) [][]event.Value {
 	all := s.waiting
 	s.waiting = nil
@@ -51,7 +52,7 @@ func (s *Slots) Over(rows [][]event.Value, keys, slot int, period int64, until e
 	return done
 }
 
-// rowKey is a text that tells keys apart.
+// rowKey returns a text that is different for each key.
 func rowKey(key []event.Value) string {
 	var b []byte
 	for _, v := range key {

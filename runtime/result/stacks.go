@@ -10,82 +10,85 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// Stacks is samples by call stack.
+// Stacks has samples grouped by call stack.
 type Stacks struct {
 	Meta
-	// Keys tell samples of one stack apart: comm, unless the script chose
-	// others.
+	// Keys distinguish samples with the same stack: comm, unless the script
+	// chose other keys.
 	Keys    []Column
 	Samples []StackSample
-	// Value names the field that StackSample.Value adds up, "" if only
-	// samples are counted; Unit is its unit.
+	// Value names the field that is added up in StackSample.Value, with the
+	// unit Unit; "" if only samples are counted.
 	Value string
 	Unit  unit.Unit
 	// Periods says that Value adds up the periods of the samples.
 	Periods bool
 	// KernelID is the build-id of the kernel, in hex; "" if unknown.
 	KernelID string
-	// Totals has text show the sum of all samples.
+	// Totals makes text output show the sum of all samples.
 	Totals bool
 	// Cut counts the samples whose stack lacks outer frames.
 	Cut uint64
-	// Unwound counts the samples whose user part was found with unwind tables.
+	// Unwound counts the samples whose user frames were found with unwind
+	// tables.
 	Unwound uint64
-	// Rest are the stacks that Top took away, if Keep asks for them.
+	// Rest has the stacks that Top removed, if Keep asks for them.
 	Rest []StackSample
-	// Omitted counts the stacks that Top took away, OmittedCount and
-	// OmittedValue add up theirs.
+	// Omitted is the number of stacks that Top removed; OmittedCount and
+	// OmittedValue are the sums of their Count and Value.
 	Omitted      int
 	OmittedCount uint64
 	OmittedValue int64
 }
 
-// A StackSample is one stack with how often it was seen.
+// A StackSample is one stack with the number of its samples.
 type StackSample struct {
-	Key []event.Value // by Stacks.Keys
-	PID int32         // -1 if unknown, or if several processes have it
+	Key []event.Value // one cell for each of Stacks.Keys
+	PID int32         // -1 if unknown, or if the samples are from several processes
 	CallStack
 	Count uint64
 	Value int64 // sum, in base units
 }
 
-// A CallStack is a stack with names: the one form in which renderers and files get stacks.
+// A CallStack is a stack with names. It is the only form in which renderers and files get
+// stacks.
 type CallStack struct {
 	Frames []*Frame // innermost first; shared between stacks
 	Cut    bool     // outer frames are missing
 }
 
-// StackOf is a whole stack of these frames.
+// StackOf makes a complete stack of these frames.
 func StackOf(frames ...*Frame) CallStack { return CallStack{Frames: frames} }
 
-// Same reports stacks that read the same.
+// Same reports whether two stacks have equal frames.
 func (s CallStack) Same(o CallStack) bool {
 	return s.Cut == o.Cut && slices.EqualFunc(s.Frames, o.Frames, func(a, b *Frame) bool { return *a == *b })
 }
 
-// A Frame is one function of a stack. A function that the compiler merged into
-// its caller is a frame of its own, in front of that of the caller and with
-// the same address.
+// A Frame is one function of a stack. A function that the compiler inlined has
+// a frame of its own, which precedes its caller's frame and has the same
+// address.
 type Frame struct {
 	Addr    uint64
 	Symbol  string // "" if unknown
-	Offset  uint64 // of the address from the start of the symbol
-	DSO     string // file, [kernel.kallsyms], [module]; "" if unknown
+	Offset  uint64 // offset of Addr from the start of the symbol
+	DSO     string // path of a file, [kernel.kallsyms], [module]; "" if unknown
 	BuildID string // in hex; "" if unknown
-	File    string // of the source; "" if unknown
+	File    string // source file; "" if unknown
 	Line    int
 	Inline  bool
 	Kernel  bool
-	// FileAddr is the address as DSO itself counts, and Segment the part of DSO
-	// that it is in: the same in every process. Zero if DSO is no file.
+	// FileAddr is the address in the symbol tables of DSO, and Segment the part
+	// of DSO that contains it. Both are the same in every process; zero if DSO
+	// is no file.
 	FileAddr uint64
 	Segment  Segment
 }
 
-// Unknown stands for code that nobody knows, as in perf.
+// Unknown is shown for code without symbol and file, as in perf.
 const Unknown = "[unknown]"
 
-// KeysOf is the keys of samples, one after another.
+// KeysOf yields the keys of samples.
 func KeysOf(samples []StackSample) iter.Seq[[]event.Value] {
 	return func(yield func(key []event.Value) bool) {
 		for i := range samples {
@@ -96,25 +99,28 @@ func KeysOf(samples []StackSample) iter.Seq[[]event.Value] {
 	}
 }
 
-// Separator stands between a stack and the stack above it, of the thread that ended a wait.
+// Separator is the frame between the stack of the thread that ended a wait, which comes
+// first, and the stack of the thread that waited.
 var Separator = &Frame{Symbol: "--"}
 
-// IsSeparator reports that the frame is no function, but Separator or a copy of it.
+// IsSeparator reports whether the frame is Separator or a copy of it.
 func (f *Frame) IsSeparator() bool { return f.Addr == 0 && f.Symbol == Separator.Symbol }
 
-// IsLabel reports that the frame is no function, but a text: Separator, or a name.
+// IsLabel reports whether the frame is only a text and no function: Separator, or
+// a name.
 func (f *Frame) IsLabel() bool {
 	return f.Addr == 0 && f.FileAddr == 0 && f.DSO == "" && f.Symbol != "" && f.Symbol != "__other__"
 }
 
-// IsInterpreted reports that the frame is a function that an interpreter runs: it has no address, but a file
-// of its source. The first column of its line is empty.
+// IsInterpreted reports whether the frame is a function of an interpreted language: it has a source
+// file but no address. In text, the first column of its line, which has the address of other
+// frames, is empty.
 func (f *Frame) IsInterpreted() bool {
 	return f.Addr == 0 && f.FileAddr == 0 && f.DSO != "" && (f.DSO == f.File || unknownFunctions[f.DSO])
 }
 
-// UnknownFunction is the DSO of functions of a language that have no file of its source: their names could
-// not be read, or they are of the interpreter itself.
+// UnknownFunction returns the DSO for functions of a language without a source file: their names
+// could not be read, or they are part of the interpreter.
 func UnknownFunction(language string) string {
 	if name := "[" + language + "]"; unknownFunctions[name] {
 		return name
@@ -124,8 +130,8 @@ func UnknownFunction(language string) string {
 
 var unknownFunctions = map[string]bool{"[python]": true, "[ruby]": true, "[php]": true, "[interpreter]": true}
 
-// Name is the frame where there is room for one name: the symbol, the file that has
-// none for the address, Unknown.
+// Name returns one name for the frame: the symbol; else the file in brackets; else
+// Unknown.
 func (f *Frame) Name() string {
 	switch {
 	case f.Symbol != "":
@@ -138,11 +144,12 @@ func (f *Frame) Name() string {
 	return Unknown
 }
 
-// A Segment is a part of a file that is mapped: its first address, as the file
-// counts, the number of bytes, and where it is in the file.
+// A Segment is a mapped part of a file: its first address in the file's tables,
+// its number of bytes, and its offset in the file.
 type Segment struct{ Addr, Size, Offset uint64 }
 
-// PprofUnit is the unit of the values in the words of pprof, which others took over.
+// PprofUnit returns the unit of the values by its name in pprof, which other formats
+// use, too.
 func (s *Stacks) PprofUnit() string {
 	switch s.Unit.Base {
 	case "ns":
@@ -153,7 +160,8 @@ func (s *Stacks) PprofUnit() string {
 	return "count"
 }
 
-// Weight is the weight of a sample: its value if there is one, else its count.
+// Weight returns the weight of a sample: its Value if the stacks have values,
+// else its Count.
 func (s *Stacks) Weight(x *StackSample) int64 {
 	if s.Value != "" {
 		return x.Value
@@ -161,8 +169,8 @@ func (s *Stacks) Weight(x *StackSample) int64 {
 	return int64(x.Count)
 }
 
-// Total is the number of samples, and the sum of their values, with those that
-// Top took away.
+// Total returns the number of samples and the sum of their values, including
+// the stacks that Top removed.
 func (s *Stacks) Total() (count uint64, value int64) {
 	count, value = s.OmittedCount, s.OmittedValue
 	for i := range s.Samples {
@@ -172,15 +180,16 @@ func (s *Stacks) Total() (count uint64, value int64) {
 	return count, value
 }
 
-// Sort orders the samples by weight, largest first. Equal ones keep their
-// order.
+// Sort orders the samples by weight, largest first. Samples of equal weight
+// keep their order.
 func (s *Stacks) Sort() {
 	slices.SortStableFunc(s.Samples, func(a, b StackSample) int {
 		return cmp.Compare(s.Weight(&b), s.Weight(&a))
 	})
 }
 
-// Top keeps the first n stacks; the others are only counted.
+// Top keeps the first n stacks; the others are counted in Omitted, OmittedCount
+// and OmittedValue.
 func (s *Stacks) Top(n int) {
 	n = max(n, 0)
 	if n >= len(s.Samples) {

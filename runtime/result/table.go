@@ -11,56 +11,57 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A Table is rows of cells, one cell for each column.
+// A Table has rows of cells, one cell for each column.
 type Table struct {
 	Meta
 	Columns []Column
 	Rows    [][]event.Value
 	Layout  Layout
-	// Omitted counts the rows that Top took away; renderers say so.
+	// Omitted counts the rows that Top removed; renderers show the number.
 	Omitted int
-	// Rest are the rows that Top took away, and those of a table that is not shown, if
-	// Keep asks for them. They lack columns that were added later.
+	// Rest has the rows that Top removed, and all rows of a table that is not shown,
+	// if Keep asks for them. They lack columns that were added later.
 	Rest [][]event.Value
-	// Total is the label of a row with sums over the others; "" if there is none.
+	// Total is the label of the last row if that has the sums of the others; ""
+	// if there is none.
 	Total string
-	// Other is the row of all keys that found no room in the table: the last one, whatever
-	// rows are sorted by and how many are kept. Nil if there is none. View.Table moves it
-	// to Rows.
+	// Other is the common row of all keys beyond the bound on keys; nil if there is none.
+	// It is not sorted or counted with the others: View.Table moves it to the end of Rows.
 	Other []event.Value
-	// Spreads are the distributions that the quantiles of the table tell about, by the
-	// same keys, if Keep asks for them.
+	// Spreads has the distributions that the quantiles of the table were computed
+	// from, by the same keys, if Keep asks for them.
 	Spreads []*Table
 }
 
-// A Pivot names the column whose values are rows of a matrix, the column whose values are its
-// columns, and the column of its cells.
+// A Pivot names the columns that are shown as a matrix: Rows has the titles of the matrix's
+// rows, Columns the titles of its columns, Value its cells.
 type Pivot struct{ Rows, Columns, Value string }
 
-// Layout is how text shows a table. The zero Layout is the usual form: date
-// and title, header, rule, rows.
+// Layout says how text output shows a table. The zero Layout is the usual form:
+// date and title, header, rule, rows.
 type Layout struct {
-	NoDate   bool // no line with date and title
+	NoDate   bool // without the line with date and title
 	NoHeader bool
-	NoRule   bool // no dashes under the header
+	NoRule   bool // without dashes under the header
 	Upper    bool // header in upper case
-	// Grid is the form of SQL shells: the title on a line of its own, columns
-	// apart by |, a rule with crosses, an empty line at the end. A question was
-	// asked, so a table without rows is shown too.
+	// Grid selects the form of SQL shells: the title on a line of its own,
+	// columns separated by |, a rule with crosses, an empty line at the end. As
+	// the answer to a query, a table without rows is shown too.
 	Grid bool
-	// RowText replaces the columns: the row's line, or lines; "" is none.
-	// Header and rule are then left out. Only text output asks for it.
+	// RowText, if it is not nil, returns the line or lines that text output
+	// shows for a row instead of the columns; "" shows none. Header and rule
+	// are then left out.
 	RowText func(row []event.Value) string
-	// HeaderText is the header line of a table with RowText.
+	// HeaderText is the header line of a table with RowText; "" is none.
 	HeaderText string
-	// Pivot has people see a matrix; nil shows the rows.
+	// Pivot shows the table as a matrix; nil shows the rows.
 	Pivot *Pivot
-	// Packed is the whole table in few lines, which takes the place of header
-	// and rows on a terminal that is wide enough for it; "" is none.
+	// Packed is a compact text of the whole table. It replaces header and rows
+	// on a terminal that is wide enough; "" is none.
 	Packed string
 }
 
-// Names lists the column names.
+// Names returns the column names.
 func (t *Table) Names() []string {
 	names := make([]string, len(t.Columns))
 	for i := range t.Columns {
@@ -69,7 +70,8 @@ func (t *Table) Names() []string {
 	return names
 }
 
-// Index finds a column by name, or by name with unit as the header shows it.
+// Index finds a column by name, or by its title in the header, which includes
+// the unit.
 func (t *Table) Index(name string) (int, error) {
 	for i := range t.Columns {
 		if t.Columns[i].Name == name {
@@ -104,7 +106,7 @@ func (t *Table) Sort(column string, reverse bool) error {
 	return nil
 }
 
-// cell is a row's cell, nothing where the row is short.
+// cell returns cell i of a row, or an empty cell if the row is shorter.
 func cell(row []event.Value, i int) event.Value {
 	if i >= len(row) {
 		return event.Value{}
@@ -141,7 +143,7 @@ func (t *Table) Top(n int) {
 	t.Rows = t.Rows[:n:n]
 }
 
-// All returns the rows, with the rows that are not shown.
+// All yields the rows, including Rest.
 func (t *Table) All() iter.Seq[[]event.Value] {
 	return func(yield func([]event.Value) bool) {
 		for _, rows := range [][][]event.Value{t.Rows, t.Rest} {
@@ -154,9 +156,9 @@ func (t *Table) All() iter.Seq[[]event.Value] {
 	}
 }
 
-// WithUnit shows in u every column that is measured in u's base: asked for
-// milliseconds, a table of latencies and byte counts changes the latencies.
-// A table without such a column is an error.
+// WithUnit sets the unit of every column whose unit has the same base as u:
+// milliseconds change the latencies of a table, but not its byte counts. A
+// table without such a column is an error.
 func (t *Table) WithUnit(u unit.Unit) error {
 	found := false
 	for i := range t.Columns {
@@ -172,8 +174,8 @@ func (t *Table) WithUnit(u unit.Unit) error {
 	return nil
 }
 
-// AppendColumn adds a column whose cells fn computes from the rows as they
-// are. A second column of the same name is an error.
+// AppendColumn adds a column whose cells fn computes from the rows. A second
+// column of the same name is an error.
 func (t *Table) AppendColumn(c Column, fn func(row []event.Value) (event.Value, error)) error {
 	if slices.Contains(t.Names(), c.Name) {
 		return diag.Errorf(diag.Run, "add column", c.Name, "the table already has it").
@@ -188,11 +190,11 @@ func (t *Table) AppendColumn(c Column, fn func(row []event.Value) (event.Value, 
 		cells[i] = v
 	}
 	for i, row := range t.Rows {
-		// Rows may lie behind each other in one array: never append in place.
+		// Rows may be adjacent slices of one array: never append in place.
 		t.Rows[i] = append(slices.Clip(row), cells[i])
 	}
 	if t.Other != nil {
-		t.Other = append(slices.Clip(t.Other), event.Value{}) // fn knows what it does with keys
+		t.Other = append(slices.Clip(t.Other), event.Value{}) // fn is only made for rows with keys
 	}
 	t.Columns = append(slices.Clip(t.Columns), c)
 	return nil

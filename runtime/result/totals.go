@@ -2,7 +2,8 @@ package result
 
 import "ppscript/runtime/event"
 
-// AddTotals adds a row with the sums of all value columns that hold numbers.
+// AddTotals adds a row with the sums of all value columns; the first cell is
+// the label.
 func (t *Table) AddTotals(label string) {
 	sums := make([]event.Value, len(t.Columns))
 	for i, c := range t.Columns {
@@ -22,7 +23,7 @@ func (t *Table) AddTotals(label string) {
 	t.Rows = append(t.Rows, sums)
 }
 
-// plus adds numbers of one kind; nothing and texts do not count.
+// plus adds two numbers of the same kind. Empty cells and texts are ignored.
 func plus(a, b event.Value) event.Value {
 	switch {
 	case !b.Numeric():
@@ -37,7 +38,8 @@ func plus(a, b event.Value) event.Value {
 	return event.IntOf(a.Int() + b.Int())
 }
 
-// Exceeds reports that a column is not zero in some row.
+// Exceeds reports whether any row has a non-zero value in a column. It is true
+// for an unknown column.
 func (t *Table) Exceeds(column string) bool {
 	i, err := t.Index(column)
 	if err != nil {

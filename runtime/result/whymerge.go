@@ -8,11 +8,11 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// This file puts what was told of several intervals, or by several machines, together. Sums are
-// exact, and the order in which results are merged does not count.
+// This file merges explanations of several intervals or machines. Sums are exact, and the order
+// of merging does not matter.
 
-// Merge adds what another result says, and keeps so many of the slowest spans; 0 keeps all. The
-// other one stays as it is.
+// Merge adds another result, and keeps at most slowest of the slowest spans; 0 keeps all. o is
+// not changed.
 func (w *Why) Merge(o *Why, slowest int) {
 	w.Meta.merge(&o.Meta)
 	w.Slow.add(o.Slow)
@@ -45,7 +45,7 @@ func (s *WhySpans) add(o WhySpans) {
 	s.NS += o.NS
 }
 
-// merge makes one interval of two.
+// merge extends the interval of m so that it includes the interval of o.
 func (m *Meta) merge(o *Meta) {
 	if m.Begin == 0 || o.Begin != 0 && o.Begin < m.Begin {
 		m.Begin = o.Begin
@@ -59,7 +59,7 @@ func (m *Meta) merge(o *Meta) {
 	m.Loss.Add(o.Loss)
 }
 
-// causes adds the causes of o; they are in the order of their paths then.
+// causes adds the causes of o, and sorts all by their paths.
 func (w *Why) causes(o *Why) {
 	w.Causes = slices.Clone(w.Causes)
 	slices.SortFunc(w.Causes, comparePaths)
@@ -97,14 +97,15 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-// slowerFirst orders spans of any machines.
+// slowerFirst orders spans by length, the longest first; the order of equal
+// ones does not depend on the order of merging.
 func slowerFirst(a, b *WhySpan) int {
 	return cmp.Or(cmp.Compare(b.NS(), a.NS()), cmp.Compare(a.From, b.From), compareTasks(a.Task, b.Task),
 		cmp.Compare(a.Label, b.Label), cmp.Compare(a.Key, b.Key))
 }
 
-// stacks takes the stacks of o over. A number that stands for another stack here gets a new one,
-// which it returns.
+// stacks adds the stacks of o. If w uses a number for another stack, the stack of o gets a new
+// number. stacks returns the changed numbers.
 func (w *Why) stacks(o *Why) map[stack.ID]stack.ID {
 	own := maps.Clone(w.Stacks)
 	if own == nil {
@@ -131,7 +132,7 @@ func (w *Why) stacks(o *Why) map[stack.ID]stack.ID {
 	return numbers
 }
 
-// renumbered is the span with other numbers of stacks.
+// renumbered returns the span with other numbers of stacks.
 func (s *WhySpan) renumbered(numbers map[stack.ID]stack.ID) *WhySpan {
 	if len(numbers) == 0 {
 		return s
@@ -152,7 +153,7 @@ func (s *WhySpan) renumbered(numbers map[stack.ID]stack.ID) *WhySpan {
 	return &own
 }
 
-// StackIDs yields the stacks that the parts of the slowest spans name, some of them several times.
+// StackIDs yields the stacks of the slowest spans' parts, some of them several times.
 func (w *Why) StackIDs(yield func(stack.ID) bool) {
 	for _, s := range w.Slowest {
 		for i := range s.Parts {

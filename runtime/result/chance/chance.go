@@ -1,6 +1,7 @@
-// Package chance tells how likely numbers are by chance alone: Student's t, counts that come to sources
-// alike, and what remains of many such findings that were made at once. It knows numbers, not where they
-// are from: packages outlier and compare decide what is compared.
+// Package chance computes how probable an observed difference is if only chance caused it. It has
+// Student's t for means, the binomial test for counts of events, and Holm's correction for many
+// comparisons at once. It sees only numbers: packages outlier and compare decide which numbers are
+// compared.
 package chance
 
 import (
@@ -9,15 +10,17 @@ import (
 	"slices"
 )
 
-// Level is the probability of any wrong finding in all that is compared at once.
+// Level bounds the probability that any finding is wrong, among all numbers that
+// are compared at once.
 const Level = 0.05
 
-// Least is how many sources, or intervals, must have a number before they are compared.
+// Least is the smallest number of sources, or intervals, that can be compared.
 const Least = 5
 
-// Holm is each of the probabilities, corrected for being one of so many comparisons: the probability of
-// any wrong finding among those that stay below a level is at most that, however they depend on each
-// other (Holm's method). Comparisons that are not in the list were less likely to be findings.
+// Holm corrects each probability in p for the number of comparisons (Holm's method). If all
+// corrected probabilities below a level are reported as findings, the probability that any of them
+// is wrong is at most that level, even if the comparisons depend on each other. p may lack
+// comparisons with larger probabilities, but compared counts them too.
 func Holm(p []float64, compared int) []float64 {
 	by := make([]int, len(p))
 	for i := range by {
@@ -32,7 +35,8 @@ func Holm(p []float64, compared int) []float64 {
 	return out
 }
 
-// Student is how likely a value of t as far from 0 as z is.
+// Student returns the probability that Student's t with so many degrees of
+// freedom is at least as far from 0 as z.
 func Student(z, freedom float64) float64 {
 	if math.IsInf(z, 0) {
 		return 0
@@ -40,11 +44,12 @@ func Student(z, freedom float64) float64 {
 	return beta(freedom/2, 0.5, freedom/(freedom+z*z))
 }
 
-// Share is how likely it is that one of n sources gets a share of all events as far from the others' as k
-// is, if each event comes to any of them alike: twice the smaller tail of the binomial distribution.
+// Share returns the probability that one of n sources gets k of all events or a more extreme count,
+// if each event comes to each source with the same probability. It is twice the smaller tail of the
+// binomial distribution.
 func Share(k, all, n float64) float64 {
 	if k < 0 || all <= 0 {
-		return 0 // it does not count
+		return 0 // not a number of events
 	}
 	atLeast, atMost := 1.0, 1.0
 	if k > 0 {
@@ -64,7 +69,7 @@ func beta(a, b, x float64) float64 {
 	case x >= 1:
 		return 1
 	case x > (a+1)/(a+b+2):
-		return 1 - beta(b, a, 1-x) // where the fraction converges fast
+		return 1 - beta(b, a, 1-x) // here the fraction converges fast
 	}
 	la, _ := math.Lgamma(a)
 	lb, _ := math.Lgamma(b)

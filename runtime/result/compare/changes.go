@@ -9,31 +9,32 @@ import (
 	"ppscript/runtime/result/chance"
 )
 
-// A Change is what became of a cell. NaN is what nobody knows.
+// A Change is a cell's values in both runs and their difference. Unknown
+// numbers are NaN.
 type Change struct {
 	*Cell
-	Before, After float64 // per second, as a share, or as they are
-	Relative      float64 // of Before; infinite for what is new
-	Low, High     float64 // of Relative, in 95 of 100 cases
+	Before, After float64 // per second, as a share of the total, or unconverted; see How
+	Relative      float64 // the change as a share of Before; infinite if Before is 0
+	Low, High     float64 // the bounds of Relative in 95 of 100 cases
 	Contribution  float64 // the change as a share of the whole column
-	P             float64 // of such a change by chance, corrected for the number of cells
+	P             float64 // the probability of such a change by chance, corrected for the number of cells
 	Differs       bool
 }
 
-// A Report is what became of all cells.
+// A Report is the result of a comparison: the changes of all cells.
 type Report struct {
 	Runs     [2]Run
-	Units    [2]int // intervals that the runs are judged by
-	Sources  bool   // these are hosts, or files
-	Paired   bool   // of the same names
-	Compared int    // cells that were judged
-	Unjudged int    // cells that could not be
+	Units    [2]int // the number of units, such as intervals, that each run is judged by
+	Sources  bool   // the units are hosts or files
+	Paired   bool   // both runs have the same hosts or files, which are compared one by one
+	Compared int    // number of judged cells
+	Unjudged int    // number of cells that could not be judged
 	Differ   int
-	Changes  []Change // those that differ first, by contribution
-	Wholes   []Change // sums of columns over their rows
+	Changes  []Change // the cells that differ come first, then by contribution
+	Wholes   []Change // the sums of columns over their rows
 }
 
-// Enough reports that there are enough intervals to judge by.
+// Enough reports whether a run has enough intervals to be judged.
 func (r *Report) Enough() bool { return max(r.Units[0], r.Units[1]) >= chance.Least }
 
 // Report compares the runs.
@@ -60,7 +61,7 @@ func (c *Comparison) Report() *Report {
 		change, v, possible := c.change(cell, &u, r.Paired, s)
 		switch {
 		case math.IsNaN(change.Before) || math.IsNaN(change.After):
-			continue // the counts of the row tell that it is new or gone
+			continue // the row's counts show that it is new or gone
 		case math.IsNaN(v.p):
 			r.Unjudged++
 		case possible:
@@ -82,8 +83,8 @@ func (c *Comparison) Report() *Report {
 	return r
 }
 
-// change is what became of a cell, not yet corrected. What has so few events that no change of them could
-// ever be told from chance is not possible.
+// change compares a cell's values in both runs; the probability is not corrected yet. possible is
+// false if the cell has so few events that no change of them could be distinguished from chance.
 func (c *Comparison) change(cell *Cell, u *[2]units, paired bool, s *sampler) (Change, verdict, bool) {
 	a, before, na, ofA := c.numbers(cell, 0, &u[0])
 	b, after, nb, ofB := c.numbers(cell, 1, &u[1])
@@ -91,16 +92,17 @@ func (c *Comparison) change(cell *Cell, u *[2]units, paired bool, s *sampler) (C
 		a, b = byName(u[0].names, a), byName(u[1].names, b)
 	}
 	if c.Per == PerRun && cell.How == Rate {
-		ofA, ofB = 1, 1 // both did the same work, whatever time that took
+		ofA, ofB = 1, 1 // both did the same work, so the length of the runs does not matter
 	}
 	v := unjudged()
-	// The greatest of a minute is no measure for the greatest of a second.
+	// The maximum of a minute cannot be compared with the maximum of a second.
 	if length := u[0].typical() / u[1].typical(); cell.How != Level || length > 0.5 && length < 2 {
 		v = s.judge(a, b, paired)
 	}
 	possible := true
 	if cell.Counts && !math.IsNaN(v.p) {
-		// Each event came to one of the runs, by their lengths.
+		// By chance, an event happens in a run with a probability proportional
+		// to the run's length.
 		sources := (ofA + ofB) / ofB
 		v.p = max(v.p, chance.Share(nb, na+nb, sources))
 		possible = min(chance.Share(na+nb, na+nb, sources), chance.Share(0, na+nb, sources)) <= chance.Level
@@ -117,9 +119,9 @@ func (c *Comparison) change(cell *Cell, u *[2]units, paired bool, s *sampler) (C
 	return change, v, possible
 }
 
-// hold has the bounds hold the estimate, which some intervals that are unlike the others may move further
-// than most of the intervals tell, and leaves out what cannot be: nothing falls by more than all of it, and
-// no share grows to more than all.
+// hold widens the bounds so that they include the estimate, which a few unusual intervals may have
+// moved beyond the bounds. It also removes impossible values from the bounds: no number without
+// negative values falls by more than 100 %, and no share grows beyond 100 %.
 func (c *Change) hold() {
 	if math.IsNaN(c.Low) || math.IsInf(c.Relative, 0) {
 		return
@@ -135,8 +137,8 @@ func (c *Change) hold() {
 	}
 }
 
-// counted is the cell with how many events a sum of a run is of: the first one of its row that counts. It is
-// nil for others, and where sums are compared as rates.
+// counted returns the cell that counts the events which a sum adds up: the first count of its row.
+// It is nil for cells that are no sums, and if sums are compared as rates.
 func (c *Comparison) counted(cell *Cell) *Cell {
 	if c.Per != PerRun || cell.How != Rate {
 		return nil
@@ -159,9 +161,9 @@ func (c *Comparison) lead() {
 	}
 }
 
-// sum judges the sum of a run by what it consists of: how many events there were, and what each of them
-// had, which is the mean. How both are spread over the intervals is no noise of the sum: a run that does the
-// same work later has the same sum.
+// sum judges the sum of a run by its two factors: the number of events, and the mean of an event.
+// The variation of the sum between intervals is not used, since it is no noise of the whole run's
+// sum: a run that does the same work later has the same sum.
 func (c *Comparison) sum(cell, of *Cell, u *[2]units, paired bool, s *sampler) verdict {
 	var each [2][]float64
 	var whole, n [2]float64
@@ -192,7 +194,7 @@ func (c *Comparison) sum(cell, of *Cell, u *[2]units, paired bool, s *sampler) v
 	switch {
 	case math.IsNaN(v.p) || byEvents && (!byEach || events.p < v.p):
 		v = events
-	case byEach: // and less so, or not at all, by how many there were
+	case byEach: // the number of events changed less significantly, or in the other direction
 		v.low, v.high = (1+v.low)*(1+more)-1, (1+v.high)*(1+more)-1
 	}
 	v.p = min(1, 2*v.p)
@@ -209,7 +211,7 @@ func relative(before, after float64) float64 {
 	return (after - before) / math.Abs(before)
 }
 
-// mix makes shares of what adds up: of the sum of its column in each interval.
+// mix converts rates to shares of their column's sum in each interval.
 func (c *Comparison) mix() {
 	for _, cell := range c.cells {
 		if cell.How != Rate {
@@ -225,7 +227,7 @@ func (c *Comparison) mix() {
 	}
 }
 
-// byName orders numbers by the names of their units.
+// byName orders numbers by the names of their units, which are hosts or files.
 func byName(names []string, list []float64) []float64 {
 	order := make([]int, len(names))
 	for i := range order {
@@ -239,10 +241,11 @@ func byName(names []string, list []float64) []float64 {
 	return out
 }
 
-// order puts what differs first, then what contributes more, then what grew. Extremes, which one event
-// makes, come last.
+// order sorts changes: cells that differ come first, then larger contributions, then growth before
+// decline. Within each group extremes come last, since a single event determines them.
 func (c *Change) order(o *Change) int {
-	rank := func(c *Change) float64 { // functions that share what there is mirror each other
+	// The rank is rounded: if two functions share all samples, one gains what the other loses.
+	rank := func(c *Change) float64 {
 		v := math.Abs(c.Contribution)
 		if v == 0 || math.IsNaN(v) {
 			return 0
@@ -263,8 +266,8 @@ func (c *Change) order(o *Change) int {
 
 type columnName struct{ result, column string }
 
-// contributions tells of each change how much of its column it is. A mean or the like weighs as much as
-// its row has of the first column that adds up.
+// contributions sets each change's share of its whole column. The weight of a mean or another level
+// is the share that its row has of the result's first column of rates.
 func (r *Report) contributions() {
 	wholes := map[columnName]*Change{}
 	rows := map[columnName]int{}
@@ -318,8 +321,8 @@ func (r *Report) contributions() {
 	}
 }
 
-// part is which part of the larger of two numbers a change is: of what was there before nothing falls by more
-// than all of it, and of what is there now nothing grew by more.
+// part returns a change as a share of the larger of two numbers, so that its absolute value is at
+// most 1 if they are not negative.
 func part(change, before, after float64) float64 {
 	return ratio(change, max(math.Abs(before), math.Abs(after)))
 }
@@ -331,7 +334,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// orZero is v, or 0 if v is no number.
+// orZero returns v, or 0 if v is NaN.
 func orZero(v float64) float64 {
 	if math.IsNaN(v) {
 		return 0

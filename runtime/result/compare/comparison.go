@@ -11,27 +11,28 @@ import (
 // A How says how the numbers of a cell are compared.
 type How uint8
 
-// What a cell has.
+// How the numbers of a cell are compared.
 const (
-	Rate  How = iota // what adds up: per second
-	Share            // what adds up, as a part of all samples
-	Level            // means, quantiles, extremes: as they are
+	Rate  How = iota // numbers that add up, such as counts: per second
+	Share            // numbers that add up, as a share of all samples
+	Level            // means, quantiles and extremes: unconverted
 )
 
-// A Cell is a number that both runs may have, of each of their parts.
+// A Cell is a number of a result, with its values in each part of both runs.
 type Cell struct {
 	Result, Row, Column string
-	Unit                string // of the numbers, "ns"; "" for plain ones
+	Unit                string // of the values, such as "ns"; "" for plain numbers
 	How                 How
 	Counts              bool // it counts events
-	Extreme             bool // of a Level: the least or the greatest of something
+	Extreme             bool // a Level that is a minimum or maximum
 
-	of     string       // what the name of all is that it is a share of
-	values [2][]float64 // by part, NaN is nothing
-	whole  [2]float64   // of the whole run, where that is known better than by its parts; NaN if not
+	of     string       // of a Share: the key in Comparison.all of its totals
+	values [2][]float64 // by part; NaN if the part lacks it
+	whole  [2]float64   // the exact value of the whole run; NaN if only the values of parts are known
 }
 
-// Again is a comparison of the same before with another after.
+// Again returns a new comparison with the same first run and another second
+// run.
 func (c *Comparison) Again(after string) *Comparison {
 	own := New(c.Runs[0].Name, after)
 	own.Runs[0], own.Least, own.Per = c.Runs[0], c.Least, c.Per
@@ -50,7 +51,7 @@ func (c *Comparison) Again(after string) *Comparison {
 	return own
 }
 
-// Only is the comparison without other results.
+// Only removes all other results from the comparison and returns it.
 func (c *Comparison) Only(result string) *Comparison {
 	c.cells = slices.DeleteFunc(c.cells, func(cell *Cell) bool { return cell.Result != result })
 	return c
@@ -58,49 +59,51 @@ func (c *Comparison) Only(result string) *Comparison {
 
 // A Part is an interval of a run.
 type Part struct {
-	Source  string  // the file, and of parts the host
-	At      int64   // parts of several hosts with the same At are of one interval
+	Source  string  // the file, or the host if it was read from --partials
+	At      int64   // parts of several hosts with the same At belong to the same interval
 	Seconds float64 // its length
 }
 
-// A Run is one of the two.
+// A Run is one of the two runs that are compared.
 type Run struct {
 	Name    string // as the user named it
 	Parts   []Part
 	Missing uint64 // events that are known to be missing
-	Whole   bool   // Seconds is the length of the run; else that of its parts
+	Whole   bool   // the caller has set Seconds to the length of the run; else it is the sum of its parts
 	Seconds float64
 }
 
-// A Per says by what sums are divided before they are compared.
+// A Per says by which number counts and sums are divided before they are
+// compared.
 type Per uint8
 
-// What that can be.
+// The divisors of counts and sums.
 const (
 	PerSecond Per = iota // rates
-	PerRun               // nothing: both did the same work
-	PerColumn            // the sum of the column, in the same interval: the mix, whatever the load
+	PerRun               // undivided: both runs did the same work
+	PerColumn            // the sum of the column in the same interval: compares the mix, not the load
 )
 
-// Pers are the words for them.
+// Pers are the words of option --per.
 var Pers = [...]string{PerSecond: "second", PerRun: "run", PerColumn: "share"}
 
-// A Comparison is of two runs.
+// A Comparison collects the numbers of two runs and compares them.
 type Comparison struct {
 	Runs [2]Run
-	// Least is the smallest change of a value that counts, as a share of it.
+	// Least is the smallest change that is reported as a difference, as a share
+	// of the value.
 	Least float64
-	// Per says what sums are compared by.
+	// Per says by which number counts and sums are divided.
 	Per Per
-	// Pictures asks to keep stacks for a picture.
+	// Pictures asks to keep the stacks for a flame graph or another picture.
 	Pictures bool
 
 	pictured [2]*result.Stacks
 	cells    []*Cell
 	byName   map[cellName]*Cell
-	leading  map[cellName]*Cell       // by result and row: the first one that counts
-	all      map[string]*[2][]float64 // by result: what its shares are of, by part
-	cut      map[partName]bool        // what a row lacks there was left out, and is not 0
+	leading  map[cellName]*Cell       // by result and row: the row's first cell that counts events
+	all      map[string]*[2][]float64 // by result: the totals of its shares, by part
+	cut      map[partName]bool        // in these parts, rows that are missing were left out, and are not 0
 }
 
 type cellName struct{ result, row, column string }
@@ -123,10 +126,12 @@ func (c *Comparison) Part(run int, p Part) int {
 	return len(r.Parts) - 1
 }
 
-// Cut says that rows of a result were left out in a part: what is not there is not known.
+// Cut notes that rows of a result were left out in a part: the values of missing rows are
+// unknown, not 0.
 func (c *Comparison) Cut(result string, run, part int) { c.cut[partName{result, run, part}] = true }
 
-// Cell is the cell like this one, which is made if it is new.
+// Cell returns the cell with the same result, row and column, and makes it if
+// it is new.
 func (c *Comparison) Cell(like *Cell) *Cell {
 	name := cellName{like.Result, like.Row, like.Column}
 	own := c.byName[name]
@@ -140,8 +145,8 @@ func (c *Comparison) Cell(like *Cell) *Cell {
 	return own
 }
 
-// Add adds what a part has in a cell. Rows of one name, such as the rows of two threads, add up; of means
-// and the like nobody knows their sum, and the last one counts.
+// Add adds the number of a part. Rows of the same name, such as the rows of two threads, are added
+// up; of levels, which cannot be added, the last one stays.
 func (c *Cell) Add(run, part int, v float64) {
 	own := grown(&c.values[run], part)
 	if math.IsNaN(*own) || c.How == Level {
@@ -151,10 +156,11 @@ func (c *Cell) Add(run, part int, v float64) {
 	*own += v
 }
 
-// SetWhole notes the number of a whole run.
+// SetWhole sets the exact value of a whole run.
 func (c *Cell) SetWhole(run int, v float64) { c.whole[run] = v }
 
-// AddAll adds to what the shares of a result are of.
+// AddAll adds v to the total of a result in a part, by which its shares are
+// divided.
 func (c *Comparison) AddAll(result string, run, part int, v float64) {
 	all := c.all[result]
 	if all == nil {
@@ -168,7 +174,8 @@ func (c *Comparison) AddAll(result string, run, part int, v float64) {
 	*own += v
 }
 
-// grown is the number of a part in a list that has NaN for those that it lacks.
+// grown returns a pointer to the number of a part. It extends the list with NaN
+// up to that part.
 func grown(list *[]float64, part int) *float64 {
 	for len(*list) <= part {
 		*list = append(*list, math.NaN())
@@ -176,9 +183,10 @@ func grown(list *[]float64, part int) *float64 {
 	return &(*list)[part]
 }
 
-// units are what a run is judged by: sets of its parts, with the length of each.
+// units are the groups of parts that a run is judged by: one number per unit
+// enters the tests. A unit is an interval, a host or a file.
 type units struct {
-	of      []int // by part: its unit
+	of      []int // by part: the number of its unit
 	names   []string
 	seconds []float64
 	sources bool // a unit is a host, or a file
@@ -229,7 +237,7 @@ func (u *units) group(parts []Part, bySource bool) {
 		}
 	}
 	if n := len(u.seconds); !bySource && n > 1 && u.seconds[n-1] < 0.7*median(u.seconds[:n-1]) {
-		u.short = n - 1 // the run ended within it
+		u.short = n - 1 // the run ended during it
 	}
 }
 
@@ -239,7 +247,7 @@ func median(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// judged is how many units a run is judged by.
+// judged returns the number of units that a run is judged by.
 func (u *units) judged() int {
 	if u.short >= 0 {
 		return len(u.seconds) - 1
@@ -247,7 +255,7 @@ func (u *units) judged() int {
 	return len(u.seconds)
 }
 
-// typical is the length of a unit.
+// typical returns the median length of a unit in seconds.
 func (u *units) typical() float64 {
 	if len(u.seconds) == 0 {
 		return 0
@@ -255,7 +263,7 @@ func (u *units) typical() float64 {
 	return median(u.seconds)
 }
 
-// total is the length of the run.
+// total returns the length of the run.
 func (u *units) total() (seconds float64) {
 	for _, s := range u.seconds {
 		seconds += s
@@ -263,7 +271,7 @@ func (u *units) total() (seconds float64) {
 	return seconds
 }
 
-// sum puts the numbers of parts together by unit; how says what becomes of those of one unit.
+// sum combines the numbers of the parts in each unit: their mean for levels, else their sum.
 func (u *units) sum(values []float64, how How) []float64 {
 	out, n := make([]float64, len(u.seconds)), make([]float64, len(u.seconds))
 	for part, unit := range u.of {
@@ -274,14 +282,14 @@ func (u *units) sum(values []float64, how How) []float64 {
 	}
 	if how == Level {
 		for i := range out {
-			out[i] /= n[i] // NaN for none
+			out[i] /= n[i] // NaN if it has no number
 		}
 	}
 	return out
 }
 
-// numbers are what a run has of a cell, by unit, and of all of it; n is the number of events where it
-// counts them, of so many.
+// numbers returns a cell's values in a run: by unit, and for the whole run. n is the sum of the
+// values, and of is the sum of what they are divided by: seconds or totals.
 func (c *Comparison) numbers(cell *Cell, run int, u *units) (list []float64, whole, n, of float64) {
 	sums := u.sum(cell.values[run], cell.How)
 	all := u.total()
@@ -301,7 +309,7 @@ func (c *Comparison) numbers(cell *Cell, run int, u *units) (list []float64, who
 			if !math.IsNaN(v) {
 				n, of = n+v, of+parts[i]
 			}
-			sums[i] = v / parts[i] // NaN without any
+			sums[i] = v / parts[i] // NaN if both are 0
 		}
 		whole = n / of
 	case Level:
@@ -314,7 +322,7 @@ func (c *Comparison) numbers(cell *Cell, run int, u *units) (list []float64, who
 		sums = slices.Delete(sums, u.short, u.short+1)
 	}
 	if cell.How == Rate && c.Per == PerRun {
-		// All is in events for each run.
+		// Rates become sums for the length of the whole run.
 		whole *= all
 		for i := range sums {
 			sums[i] *= all
@@ -323,7 +331,7 @@ func (c *Comparison) numbers(cell *Cell, run int, u *units) (list []float64, who
 	return sums, whole, n, of
 }
 
-// mean returns the mean of the numbers that there are; NaN without any.
+// mean returns the mean of the numbers that are not NaN; NaN if there are none.
 func mean(list []float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, v := range list {

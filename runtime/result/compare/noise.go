@@ -8,33 +8,38 @@ import (
 	"ppscript/runtime/result/chance"
 )
 
-// This file tells whether two sets of numbers differ by more than chance. Each set is in order of time.
+// This file tests whether two sets of numbers differ by more than chance. Each set is in order of
+// time.
 //
-// Tempting and wrong: the bootstrap alone. With ten intervals it knows no probability below a thousandth,
-// which a table of a hundred rows needs after correction. Student's t knows it; the bootstrap may only
-// object. But t trusts numbers with a long tail, as times and extremes have it, too much: a few intervals
-// rarely show the tail. So t has to agree about their logarithms as well.
+// Tempting and wrong: the bootstrap alone. With ten intervals it cannot return a probability below
+// a thousandth, but a table of a hundred rows needs one because of the correction. Student's t can;
+// the bootstrap may only raise its probability. But t is too confident for numbers with a long
+// tail, such as times and extremes, since a few intervals rarely show the tail. So the logarithms
+// of the numbers must differ by t as well.
 
 // resamples is how many bootstrap samples are drawn.
 const resamples = 4_999
 
-// leastBatches is how many groups of neighbours have to be left. Fewer would find hardly anything.
+// leastBatches is the smallest number of batches that is compared. Fewer batches would find hardly
+// any difference.
 const leastBatches = 8
 
-// A sampler draws bootstrap samples, the same ones in each run of the program.
+// A sampler draws bootstrap samples. Its seed is fixed, so that a comparison
+// always has the same result.
 type sampler struct{ random *rand.Rand }
 
 func newSampler() *sampler { return &sampler{rand.New(rand.NewPCG(20, 5))} }
 
-// A verdict is what chance says of a difference.
+// A verdict is the result of the tests for one difference.
 type verdict struct {
-	p         float64 // NaN if it cannot be judged
-	low, high float64 // of the change, as a share of a, in 95 of 100 cases; NaN if not known
+	p         float64 // probability of the difference by chance; NaN if it cannot be judged
+	low, high float64 // bounds of the change in 95 of 100 cases, as a share of a's mean; NaN if unknown
 }
 
 func unjudged() verdict { return verdict{math.NaN(), math.NaN(), math.NaN()} }
 
-// judge compares a with b. Numbers of the same place belong together if they are paired.
+// judge compares a with b. If they are paired, a[i] and b[i] belong to the same host or
+// file.
 func (s *sampler) judge(a, b []float64, paired bool) verdict {
 	if paired {
 		return s.pairs(a, b)
@@ -53,7 +58,7 @@ func (s *sampler) judge(a, b []float64, paired bool) verdict {
 		return s.absence(a, b)
 	}
 	v := s.means(a, b)
-	// Two tests of one question: each of them has half of the level.
+	// Two tests answer one question, so each has half of the level.
 	if byRanks := ranks(a, b); byRanks < v.p {
 		v.p = byRanks
 		v.low, v.high = shifts(a, b)
@@ -62,16 +67,16 @@ func (s *sampler) judge(a, b []float64, paired bool) verdict {
 	return v
 }
 
-// absent reports that a run has nothing of a number in any of its intervals.
+// absent reports whether a number is 0 in all intervals of a run.
 func absent(list []float64) bool {
 	return !slices.ContainsFunc(list, func(v float64) bool { return v != 0 })
 }
 
-// absence compares a run with one that has nothing of the number in any interval. If both did the same, the
-// intervals with something would be spread over both: so the variance is taken of all intervals around the
-// means (Student's t with one variance), which few intervals tell better than one variance for each run.
-// That neighbours resemble each other does not count: a phase of a program, which the other run never comes
-// to, is the difference that is looked for. A burst of a few intervals remains noise.
+// absence compares two runs if the number is 0 in all intervals of one of them. If both runs did
+// the same, the intervals with other numbers would be spread over both. So both runs get one common
+// variance (Student's t with one variance), which a few intervals estimate better than one variance
+// for each run. The resemblance of neighbouring intervals is ignored: a phase of a program that
+// only one run reaches is a real difference. A burst of a few intervals remains noise.
 func (s *sampler) absence(a, b []float64) verdict {
 	if absent(a) && absent(b) {
 		return verdict{p: 1, low: math.NaN(), high: math.NaN()}
@@ -86,7 +91,8 @@ func (s *sampler) absence(a, b []float64) verdict {
 	return v
 }
 
-// pooled is Student's t of two sets with one variance.
+// pooled returns the probability by Student's t of two sets with a common
+// variance.
 func pooled(a, b []float64) float64 {
 	ma, va := moments(a)
 	mb, vb := moments(b)
@@ -109,7 +115,7 @@ func (s *sampler) means(a, b []float64) verdict {
 	return s.bootstrap(v, mean(a), mean(b)-mean(a), s.noise(a, b))
 }
 
-// pairs compares the numbers of one place with each other, such as those of one host.
+// pairs compares a[i] with b[i] for each i, such as the numbers of one host.
 func (s *sampler) pairs(a, b []float64) verdict {
 	var d []float64
 	for i := range a {
@@ -129,8 +135,9 @@ func (s *sampler) pairs(a, b []float64) verdict {
 	return s.bootstrap(out, mean(a), m, s.noise(nil, d))
 }
 
-// bootstrap lets resampling object to a verdict about a difference. draw is the noise of the difference in
-// another sample; of is what bounds are shares of.
+// bootstrap raises the probability of a verdict if random samples often differ by as much as the
+// difference, and sets the bounds. draw returns the noise of the difference in a new sample; bounds
+// are shares of of.
 func (s *sampler) bootstrap(v verdict, of, difference float64, draw func() float64) verdict {
 	noise := make([]float64, resamples)
 	hits := 0
@@ -146,20 +153,22 @@ func (s *sampler) bootstrap(v verdict, of, difference float64, draw func() float
 	return v
 }
 
-// noise draws differences of the means of b and a, around the one that they have.
+// noise returns a function that draws samples of a and b, and returns how far the
+// difference of their means is from the real one.
 func (s *sampler) noise(a, b []float64) func() float64 {
 	a, b = centred(a), centred(b)
 	return func() float64 { return s.drawn(b) - s.drawn(a) }
 }
 
-// centred are the numbers around their mean. Few numbers vary less than what they are of, which is made up
-// for.
+// centred returns the distances of the numbers from their mean. A factor corrects that a small
+// sample varies less than the population.
 func centred(list []float64) []float64 {
 	m, n := mean(list), float64(len(list))
 	return bent(list, func(v float64) float64 { return (v - m) * math.Sqrt(n/(n-1)) })
 }
 
-// drawn is the mean of a bootstrap sample: as many numbers as these, drawn in runs of neighbours.
+// drawn returns the mean of a bootstrap sample: as many numbers as list has, drawn in sequences
+// of neighbours.
 func (s *sampler) drawn(list []float64) float64 {
 	n := len(list)
 	if n == 0 {
@@ -176,7 +185,8 @@ func (s *sampler) drawn(list []float64) float64 {
 	return sum / float64(n)
 }
 
-// welch is Student's t of two sets with variances of their own.
+// welch returns the probability by Student's t of two sets with different
+// variances.
 func welch(a, b []float64) float64 {
 	ma, va := moments(a)
 	mb, vb := moments(b)
@@ -189,9 +199,9 @@ func welch(a, b []float64) float64 {
 	return student(mb-ma, (va+vb)*inertia(a, b), freedom)
 }
 
-// ranks is the probability of the ranks that the numbers have among each other (Mann and Whitney's U): a few
-// intervals that are unlike the others, as when a program starts, do not move them. If the means moved the
-// other way, the ranks tell nothing.
+// ranks returns the probability of the ranks that the numbers of a and b have among all numbers
+// (Mann and Whitney's U). A few unusual intervals, such as the start of a program, hardly change
+// the ranks. If the ranks and the means changed in different directions, it returns 1.
 func ranks(a, b []float64) float64 {
 	all := slices.Concat(a, b)
 	order := slices.Clone(all)
@@ -221,7 +231,8 @@ func ranks(a, b []float64) float64 {
 	if shift*(mean(b)-mean(a)) <= 0 {
 		return 1
 	}
-	// U is na*nb*shift/n above its mean; half of one rank is lost, since ranks are whole numbers.
+	// U is na*nb*shift/n above its mean; 0.5 is subtracted since ranks are whole numbers
+	// (continuity correction).
 	u := max(0, na*nb*math.Abs(shift)/n-0.5)
 	variance := na * nb / 12 * (n + 1 - ties/(n*(n-1))) * inertia(middle(ra), middle(rb))
 	if variance <= 0 {
@@ -230,11 +241,11 @@ func ranks(a, b []float64) float64 {
 	return math.Erfc(u / math.Sqrt(2*variance))
 }
 
-// mostShifts bounds how many pairs of numbers are looked at.
+// mostShifts bounds the number of pairs that shifts computes.
 const mostShifts = 1 << 18
 
-// shifts bounds how far b is shifted from a, as a share of a, by the differences of all pairs (Hodges and
-// Lehmann).
+// shifts returns bounds for the shift from a to b, as a share of a's median, from the differences
+// of all pairs (Hodges and Lehmann).
 func shifts(a, b []float64) (low, high float64) {
 	of := median(a)
 	if len(a)*len(b) > mostShifts || of == 0 {
@@ -252,8 +263,8 @@ func shifts(a, b []float64) (low, high float64) {
 	return all[k] / of, all[len(all)-1-k] / of
 }
 
-// middle has what is beyond the quartiles brought to these: a program that starts is unlike itself for a
-// while, which says nothing about its other intervals.
+// middle moves numbers beyond the quartiles to the quartiles. So the first intervals of a program,
+// which differ from its others, do not count as resemblance of neighbours.
 func middle(list []float64) []float64 {
 	order := slices.Clone(list)
 	slices.Sort(order)
@@ -261,10 +272,10 @@ func middle(list []float64) []float64 {
 	return bent(list, func(v float64) float64 { return min(max(v, least), greatest) })
 }
 
-// inertia is how much more the mean of neighbouring numbers varies than that of as many independent ones,
-// if each resembles the one before by their autocorrelation; 1 if they do not.
+// inertia returns the factor by which the variance of a mean grows because each number resembles
+// the one before (autocorrelation); 1 if they are independent.
 func inertia(lists ...[]float64) float64 {
-	const most = 0.8 // few numbers tell no more than that it is large
+	const most = 0.8 // with few numbers, larger values cannot be distinguished
 	product, square, n := 0.0, 0.0, 0.0
 	for _, list := range lists {
 		m := mean(list)
@@ -279,14 +290,15 @@ func inertia(lists ...[]float64) float64 {
 	if square == 0 {
 		return 1
 	}
-	// Numbers around their own mean seem to swing: by 1/n of each list.
+	// The autocorrelation around the numbers' own mean is too small by about
+	// 1/n for each list.
 	r := min(most, product/square+float64(len(lists))/n)
 	return (1 + max(0, r)) / (1 - max(0, r))
 }
 
-// student is the probability of a difference with such a variance.
+// student returns the probability of a difference with such a variance.
 func student(difference, variance, freedom float64) float64 {
-	// What differs by no more than what computing with floating point adds is the same.
+	// Variances as small as the rounding errors of floating point are zero.
 	if difference == 0 || variance < 1e-24*difference*difference {
 		if difference == 0 {
 			return 1
@@ -296,12 +308,12 @@ func student(difference, variance, freedom float64) float64 {
 	return chance.Student(difference/math.Sqrt(variance), freedom)
 }
 
-// another is whether one more number is of the same kind as those of a list, from the list's own spread.
+// another judges whether one more number could belong to a list, from the spread of the list.
 func another(list []float64, one float64) verdict {
 	v := unjudged()
 	n := float64(len(list))
 	if len(slices.DeleteFunc(slices.Clone(list), func(x float64) bool { return x == 0 })) < chance.Least {
-		return v // their spread says little
+		return v // too few numbers for an estimate of the spread
 	}
 	bend := bending(list, []float64{one})
 	for _, f := range []func(float64) float64{func(x float64) float64 { return x }, bend} {
@@ -311,13 +323,13 @@ func another(list []float64, one float64) verdict {
 	all := bent(list, bend)
 	least, greatest := slices.Min(all), slices.Max(all)
 	if beyond := greatest - least; bend(one) >= least-beyond && bend(one) <= greatest+beyond {
-		v.p = 1 // a tail that is longer than it looks
+		v.p = 1 // the list may have a long tail
 	}
 	return v
 }
 
-// bending is what brings a long tail in: the logarithm, or, of numbers with zeros, the root; nothing where
-// some are negative.
+// bending returns a function that shortens a long tail: the logarithm, or the square root if there
+// are zeros, or the identity if there are negative numbers.
 func bending(lists ...[]float64) func(float64) float64 {
 	least := math.Inf(1)
 	for _, list := range lists {
@@ -340,7 +352,7 @@ func bent(list []float64, f func(float64) float64) []float64 {
 	return out
 }
 
-// batches are the means of k neighbours each. The first numbers, which do not fill one, are left out.
+// batches returns the means of each k neighbours. The first len(list)%k numbers are left out.
 func batches(list []float64, k int) []float64 {
 	out := make([]float64, 0, len(list)/k)
 	for list = list[len(list)%k:]; len(list) > 0; list = list[k:] {
@@ -349,7 +361,8 @@ func batches(list []float64, k int) []float64 {
 	return out
 }
 
-// moments are the mean and the variance of which the numbers are a sample.
+// moments returns the mean, and the variance of the population that the numbers
+// are a sample of.
 func moments(list []float64) (m, variance float64) {
 	m = mean(list)
 	for _, v := range list {

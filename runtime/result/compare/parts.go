@@ -10,10 +10,11 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file reads what --partials wrote: the state of aggregators, which adds up exactly. So means and
-// quantiles of a whole run are known, not only those of its intervals.
+// This file reads the output of --partials: the states of aggregators, which can be merged exactly.
+// So means and quantiles of a whole run are known, not only of its intervals.
 
-// Parts adds the parts of a run. Each host is a source; hosts of one interval are told by its time.
+// Parts adds the windows of a run as parts. Each host is a source; windows of several hosts with
+// the same begin are the same interval.
 func (c *Comparison) Parts(run int, from io.Reader) error {
 	type window struct {
 		host       string
@@ -50,7 +51,7 @@ func (c *Comparison) Parts(run int, from io.Reader) error {
 	for i, key := range order {
 		w := windows[key]
 		if key.begin >= key.end {
-			continue // it came with the one before
+			continue // the rest of the window before, sent separately
 		}
 		if edge(order, i, func(a, b window) bool { return a.host == b.host }) {
 			continue
@@ -72,11 +73,11 @@ func (c *Comparison) Parts(run int, from io.Reader) error {
 	return nil
 }
 
-// errLength is the reason when parts do not tell how long the run was.
+// errLength is the reason if no part has a length.
 var errLength = errors.New("its parts have no length: run with -i, such as -i 1s")
 
-// edge reports that a window is the first or the last one of its host, which has others: the run began and
-// ended within these, so they are shorter than they say.
+// edge reports whether a window is the first or the last one of a host that has at least three. The
+// run began and ended within these windows, so they are shorter than their bounds.
 func edge[T any](order []T, i int, same func(a, b T) bool) bool {
 	const least = 3
 	n, before := 0, 0

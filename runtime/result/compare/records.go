@@ -16,34 +16,36 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file reads the records of --format json: docs/formats.md has them. Each interval is a part. A file
-// that has lines of events and no results has them counted, in parts of equal length.
+// This file reads the records of --format json, which docs/formats.md describes. Each interval
+// becomes a part. If a file has only lines of events, they are counted in parts of equal length.
 
-// mostRecord bounds a record.
+// mostRecord bounds the length of a record in bytes.
 const mostRecord = 256 << 20
 
-// errNothing is the reason when a file has nothing that can be compared.
+// errNothing is the reason if a file has nothing that can be compared.
 var errNothing = errors.New("it has no tables, histograms, stacks or events to compare")
 
-// Records are the records of a run, which come one after another.
+// Records reads the records of one source of a run, one after another.
 type Records struct {
 	c      *Comparison
 	run    int
 	source string
 	parts  map[int64]*interval
-	order  []int64 // of parts, by their seq
+	order  []int64 // the seqs of parts
 	events []eventLine
-	// Interval is the length of intervals, where that is known; else their events tell.
+	// Interval is the length of intervals; 0 if unknown, so that it is computed from
+	// the records' begin and end.
 	Interval time.Duration
 }
 
-// An interval has a part, and its bounds on the clock of the events.
+// An interval is the number of a part, and its bounds on the clock of the
+// events.
 type interval struct {
 	part       int
 	begin, end int64
 }
 
-// eventLine is a line of an event.
+// eventLine is an event of a record of type "event".
 type eventLine struct {
 	time   int64
 	result string
@@ -51,12 +53,12 @@ type eventLine struct {
 	sample result.StackSample
 }
 
-// Records begins the records of a source, such as a file.
+// Records makes a reader for the records of a source, such as a file.
 func (c *Comparison) Records(run int, source string) *Records {
 	return &Records{c: c, run: run, source: source, parts: map[int64]*interval{}}
 }
 
-// Read adds all records of a file.
+// Read adds all records of a file, and calls End.
 func (r *Records) Read(from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 1<<16), mostRecord)
@@ -76,7 +78,7 @@ type record struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// jsonColumn and the following mirror docs/formats.md.
+// jsonColumn and the following types mirror docs/formats.md.
 type jsonColumn struct {
 	Name, Kind, Unit, Merging string
 }
@@ -133,7 +135,8 @@ type jsonEvent struct {
 	Stack        []jsonFrame
 }
 
-// Add adds a record. Lines that are none, such as what a command printed to the same place, are skipped.
+// Add adds a record. Lines that are no records, such as output of a command to the same file, are
+// skipped.
 func (r *Records) Add(line []byte) error {
 	if !bytes.HasPrefix(line, []byte(`{"v":`)) {
 		return nil
@@ -187,7 +190,7 @@ func (r *Records) Add(line []byte) error {
 	return nil
 }
 
-// incomplete are the kinds of loss that are missing events.
+// incomplete are the kinds of loss that mean missing events.
 var incomplete = []string{"lost", "dropped", "late", "truncated", "errors", "throttled"}
 
 func (r *Records) lose(kind string, n uint64) {
@@ -196,7 +199,7 @@ func (r *Records) lose(kind string, n uint64) {
 	}
 }
 
-// part is the part of a result's interval.
+// part returns the number of the part for a result's interval.
 func (r *Records) part(m *jsonMeta) int {
 	p := r.parts[m.Seq]
 	if p == nil {
@@ -215,7 +218,7 @@ func (r *Records) part(m *jsonMeta) int {
 	return p.part
 }
 
-// rowName is how people know a row.
+// rowName joins the keys of a row, by name if they have one.
 func rowName(keys []jsonColumn, row map[string]any) string {
 	var parts []string
 	for _, k := range keys {
@@ -261,7 +264,8 @@ func (r *Records) table(t *jsonTable) {
 	}
 }
 
-// histogram counts the values of each key; their mean is as exact as the buckets are.
+// histogram adds the count and the mean of each key; the mean is only as exact as the
+// buckets.
 func (r *Records) histogram(h *jsonHistogram) {
 	part := r.part(&h.jsonMeta)
 	for i := range h.Rows {
@@ -341,10 +345,10 @@ func (r *Records) event(e *jsonEvent) {
 	r.events = append(r.events, x)
 }
 
-// eventParts is how many parts lines of events are counted in.
+// eventParts is the number of parts in which lines of events are counted.
 const eventParts = 20
 
-// End ends the records: the lengths of all intervals are known now.
+// End computes the lengths of all intervals after the last record.
 func (r *Records) End() error {
 	parts := r.c.Runs[r.run].Parts
 	slices.Sort(r.order)
@@ -355,7 +359,7 @@ func (r *Records) End() error {
 			end = r.parts[r.order[i+1]].begin
 		}
 		if length := int64(r.Interval); i+1 == len(r.order) && seq > 0 && end-p.begin > length*7/10 {
-			end = max(end, p.begin+length) // its last event is not its end
+			end = max(end, p.begin+length) // the interval ends after its last event
 		}
 		parts[p.part].Seconds = max(float64(end-p.begin), 1) / unit.S.Scale
 	}
@@ -369,7 +373,7 @@ func (r *Records) End() error {
 	return nil
 }
 
-// count counts lines of events.
+// count counts lines of events in parts of equal length.
 func (r *Records) count() {
 	first, last := r.events[0].time, r.events[0].time
 	for i := range r.events {

@@ -7,8 +7,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file has the cells of stacks: of each function its own share of the samples, and that of it with all
-// that it called.
+// This file makes the cells of stacks. Each function has two: the share of samples in the function
+// itself (self), and the share of samples in it or in functions that it called (total).
 
 // The columns of functions.
 const (
@@ -16,11 +16,11 @@ const (
 	total = "total"
 )
 
-// stacks adds one sample of a result, with its weight, and keeps it for a picture. What the weights are of
-// is added by AddAll.
+// stack adds one sample of a result, with its weight. The caller adds the total of the weights by
+// AddAll.
 func (c *Comparison) stack(name string, run, part int, x result.StackSample, weight float64, counts bool) {
 	seen := make([]string, 0, len(x.Frames)+1)
-	// Above the separator is the thread that ended a wait.
+	// The frames before the separator belong to the thread that ended a wait.
 	below := x.Frames[slices.IndexFunc(x.Frames, (*result.Frame).IsSeparator)+1:]
 	for _, f := range below {
 		if n := f.Name(); !slices.Contains(seen, n) {
@@ -41,7 +41,8 @@ func (c *Comparison) stack(name string, run, part int, x result.StackSample, wei
 	}
 }
 
-// leaves drops the totals of functions that called nobody: they are what the functions took themselves.
+// leaves removes the totals of functions that called no others, since they equal the functions'
+// self.
 func (c *Comparison) leaves() {
 	c.cells = slices.DeleteFunc(c.cells, func(cell *Cell) bool {
 		if cell.How != Share || cell.Column != total {
@@ -64,8 +65,8 @@ func sums(c *Cell) []float64 {
 	return out
 }
 
-// Pictured are the stacks of a run for a picture, by the name of their result; nil if there are none. What
-// takes part in a picture is kept only if Pictures asked for it.
+// Pictured returns the stacks of a run for a picture, with the name of their result; nil if there
+// are none. They are kept only if Pictures is set.
 func (c *Comparison) Pictured(run int) *result.Stacks {
 	s := c.pictured[run]
 	if s == nil || len(s.Samples) == 0 {
@@ -75,7 +76,8 @@ func (c *Comparison) Pictured(run int) *result.Stacks {
 	return s
 }
 
-// picture keeps a sample for a picture, of the first result that has stacks.
+// picture keeps a sample for a picture. Only the first result with stacks is
+// kept.
 func (c *Comparison) picture(name string, run int, value string, keys []result.Column, x result.StackSample) {
 	if !c.Pictures {
 		return

@@ -13,16 +13,17 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file shows a report: lines in front, and a table.
+// This file makes the text of a report: lines before the table, the table, and
+// lines after it.
 
-// TableOptions says which rows a table shows.
+// TableOptions are options of a report's table.
 type TableOptions struct {
 	Most int  // rows at most
-	All  bool // also what does not differ
+	All  bool // also cells that do not differ
 	Per  Per  // as in the comparison
 }
 
-// kinds is what runs were judged by.
+// kinds returns a text for n units, such as "20 intervals".
 func (r *Report) kinds(n int) string {
 	switch {
 	case r.Sources && n == 1:
@@ -35,7 +36,7 @@ func (r *Report) kinds(n int) string {
 	return fmt.Sprintf("%d intervals", n)
 }
 
-// Head are the lines in front of the table: what was compared, and how it came out.
+// Head returns the lines before the table: the two runs and the verdict.
 func (r *Report) Head() string {
 	var b strings.Builder
 	for i, label := range []string{"before", "after"} {
@@ -51,7 +52,7 @@ func (r *Report) Head() string {
 	return b.String()
 }
 
-// Verdict is the answer in one sentence.
+// Verdict returns the result of the comparison as one sentence.
 func (r *Report) Verdict() string {
 	if len(r.Changes) == 0 {
 		return "nothing to compare: the runs have no numbers in common"
@@ -71,7 +72,8 @@ func (r *Report) Verdict() string {
 	return fmt.Sprintf("%d of %d numbers differ by more than noise (%s)", r.Differ, r.Compared, how)
 }
 
-// Table has the changes, those that contribute most first; nil if there is none to show.
+// Table makes a table of the changes, the largest contributions first; nil if there is
+// none to show.
 func (r *Report) Table(shown TableOptions) *result.Table {
 	list := r.Changes
 	switch {
@@ -115,7 +117,8 @@ func (r *Report) Table(shown TableOptions) *result.Table {
 	return t
 }
 
-// finite is a number for programs, nothing for what is no number.
+// finite returns a scaled number as a cell, which is empty for NaN and
+// infinity.
 func finite(v, scale float64) event.Value {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return event.Value{}
@@ -134,7 +137,7 @@ func (c *Change) unit(perRun bool) string {
 	return c.Unit + "/s"
 }
 
-// number is Before or After as people read it.
+// number formats Before or After for people.
 func (c *Change) number(v float64, perRun bool) string {
 	if c.How == Share {
 		return strconv.FormatFloat(100*v, 'f', 2, 64) + " %"
@@ -154,7 +157,8 @@ func (c *Change) number(v float64, perRun bool) string {
 	return figure(v) + " " + c.Unit + per
 }
 
-// figure has four digits, and all of what stands before the point.
+// figure formats a number with four digits, or more if the integer part has
+// more; numbers below 0.1 have two.
 func figure(v float64) string {
 	abs := math.Abs(v)
 	prec := 3
@@ -171,7 +175,7 @@ func figure(v float64) string {
 	return strconv.FormatFloat(v, 'f', prec, 64)
 }
 
-// percent is a share with its sign.
+// percent formats a share with its sign.
 func percent(v float64) string {
 	prec := 1
 	if abs := math.Abs(v); abs < 0.01 {
@@ -182,7 +186,8 @@ func percent(v float64) string {
 	return fmt.Sprintf("%+.*f %%", prec, 100*v)
 }
 
-// change is how a cell changed, in words where there is no share of it.
+// change formats the relative change of a cell: "new", "gone" or "-" if it has
+// no finite one.
 func (c *Change) change() string {
 	switch {
 	case c.How != Level && c.Before == 0 && c.After > 0:
@@ -195,7 +200,7 @@ func (c *Change) change() string {
 	return percent(c.Relative)
 }
 
-// lines are the header and the lines of changes as text.
+// lines returns the header and the lines of changes as text.
 func (r *Report) lines(list []Change, perRun bool) []string {
 	several := slices.ContainsFunc(list, func(c Change) bool { return c.Result != list[0].Result })
 	cells := [][]string{{"what", "before", "after", "change", "of all", "change in 95 of 100", "p"}}
@@ -243,7 +248,8 @@ func (r *Report) lines(list []Change, perRun bool) []string {
 	return out
 }
 
-// Foot are the lines behind the table: the sums of columns, and what could not be told.
+// Foot returns the lines after the table: the sums of columns, and how many numbers
+// could not be judged.
 func (r *Report) Foot(shown TableOptions) string {
 	var b strings.Builder
 	for i := range r.Wholes {
@@ -256,7 +262,7 @@ func (r *Report) Foot(shown TableOptions) string {
 	if shown.Per == PerSecond && slices.ContainsFunc(r.Wholes, func(w Change) bool {
 		return math.Abs(w.Relative) > another
 	}) {
-		b.WriteString("the load was not the same: --per share compares what each row has of it\n")
+		b.WriteString("the load of the two runs differs: --per share compares the rows' shares of it\n")
 	}
 	if r.Enough() && r.Unjudged > 0 {
 		fmt.Fprintf(&b, "%d numbers were in too few intervals to judge\n", r.Unjudged)

@@ -9,15 +9,15 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file is about budgets: what observing cost on machines, and how uncertain numbers are of which events
-// were left out for it.
+// This file is about budgets: the cost of observing on several machines, and the uncertainty of
+// numbers if events were left out to stay within a budget.
 
-// Costs are what observing cost on some machines in one window: sums of their shares, of which Mean makes
-// what one machine would have told.
+// Costs is the cost of observing on several machines in one window, as sums over the machines. Mean
+// returns the cost of an average machine.
 type Costs struct {
-	Hosts    uint64 // that told theirs
-	Sampled  uint64 // of these, that left events out
-	Measured uint64 // of these, that know what it cost those that are observed
+	Hosts    uint64 // machines that reported their cost
+	Sampled  uint64 // of these, machines that left events out
+	Measured uint64 // of these, machines that measured Traced
 	Budget   float64
 	// Own, Traced, Events and Time are sums of the members of result.Cost.
 	Own, Traced, Events, Time float64
@@ -47,7 +47,8 @@ func (c *Costs) Add(o *Costs) {
 	c.ByKey = c.ByKey || o.ByKey
 }
 
-// Mean is the cost of a machine in the middle; nil if none told it. The budget is the largest.
+// Mean returns the mean cost of a machine, with the largest budget; nil if no machine reported
+// its cost.
 func (c *Costs) Mean() *result.Cost {
 	if c.Hosts == 0 {
 		return nil
@@ -104,7 +105,7 @@ func (d *decoder) costs(b []byte) (c Costs) {
 	return c
 }
 
-// share is a number that sums of shares can be.
+// share reads a share; negative and infinite numbers are errors.
 func (d *decoder) share(m *member) float64 {
 	x := m.float()
 	if !(x >= 0) || math.IsInf(x, 0) {
@@ -113,7 +114,7 @@ func (d *decoder) share(m *member) float64 {
 	return x
 }
 
-// doubts appends how uncertain a row is, as the bits of numbers.
+// doubts appends the margins of a row's measures, as the bits of floats.
 func (e *encoder) doubts(n protowire.Number, list []agg.Doubt) {
 	bits := make([]uint64, 0, 4*len(list))
 	for _, x := range list {

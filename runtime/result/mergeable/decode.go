@@ -15,18 +15,18 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file reads frames, which anybody may have written. What is read is bounded by the length of the
-// frame: no member says how much memory is taken, but for the histograms that a form describes.
+// This file reads frames, which may come from anyone. The length of a frame bounds the memory that
+// its members need: only the form of a histogram contains a size that memory is allocated for.
 
 const (
-	maxDepth    = 4       // of lists in lists
-	maxCounters = 1 << 14 // of a histogram
+	maxDepth    = 4       // of values nested in lists
+	maxCounters = 1 << 14 // counters of a histogram
 	maxColumns  = 256
 )
 
-var errForm = errors.New("that is no frame of partial results")
+var errForm = errors.New("this is no frame of partial results")
 
-// A decoder takes a message apart. The first mistake sticks.
+// A decoder reads messages. It keeps the first error.
 type decoder struct {
 	err   error
 	depth int
@@ -38,7 +38,8 @@ func (d *decoder) fail(format string, args ...any) {
 	}
 }
 
-// A member is one of a message.
+// A member is one field of a message: its number, its wire type, and its value
+// in num or bytes.
 type member struct {
 	n     protowire.Number
 	wire  protowire.Type
@@ -79,7 +80,7 @@ func (d *decoder) members(b []byte, fn func(m *member)) {
 	}
 }
 
-// packed is a list of numbers.
+// packed reads a list of numbers.
 func (d *decoder) packed(b []byte) (list []uint64) {
 	for len(b) > 0 && d.err == nil {
 		v, n := protowire.ConsumeVarint(b)
@@ -92,7 +93,7 @@ func (d *decoder) packed(b []byte) (list []uint64) {
 	return list
 }
 
-// small is a number that fits an int and is not absurd.
+// small converts a number to an int; more than 1<<30 is an error.
 func (d *decoder) small(v uint64) int {
 	if v > 1<<30 {
 		d.fail("got the number %d", v)
@@ -101,10 +102,10 @@ func (d *decoder) small(v uint64) int {
 	return int(v)
 }
 
-// Decode reads a frame. What it returns keeps nothing of b.
+// Decode reads a frame. The frame shares no memory with b.
 func Decode(b []byte) (*Frame, error) { return decode(b, true) }
 
-// Head reads what a frame says of itself, without its results.
+// Head reads a frame without its results.
 func Head(b []byte) (*Frame, error) { return decode(b, false) }
 
 func decode(b []byte, results bool) (*Frame, error) {
@@ -141,7 +142,7 @@ func decode(b []byte, results bool) (*Frame, error) {
 			f.Shares = append(f.Shares, d.shareOf(m.bytes))
 		}
 	})
-	for i := range f.Shares { // the frame says its times once
+	for i := range f.Shares { // the times of shares are relative to the frame's
 		f.Shares[i].Begin += f.Begin
 		f.Shares[i].End += f.End
 	}
@@ -220,7 +221,8 @@ func (d *decoder) result(b []byte) (r Result) {
 	return r
 }
 
-// check compares what a result has with its kind and its form.
+// check reports an error if the members of a result do not fit its kind or its
+// form.
 func (d *decoder) check(r *Result) {
 	tabular := r.Kind == Table || r.Kind == Histogram
 	switch {
@@ -255,8 +257,8 @@ func (d *decoder) check(r *Result) {
 	}
 }
 
-// countsOf are the counters of a Loss in the order of event.Loss.Counts, and behind them how many ends are
-// alone.
+// countsOf returns the counters of a Loss in the order of event.Loss.Counts, and after them
+// EndsAlone.
 func countsOf(l *event.Loss) (counts []uint64) {
 	for _, c := range l.Counts() {
 		counts = append(counts, c.N)
@@ -264,7 +266,7 @@ func countsOf(l *event.Loss) (counts []uint64) {
 	return append(counts, l.EndsAlone)
 }
 
-// lossOf is a Loss by its counters, as countsOf lists them.
+// lossOf makes a Loss from the list that countsOf returns.
 func lossOf(counts []uint64) (l event.Loss) {
 	to := []*uint64{&l.Lost, &l.Dropped, &l.Late, &l.Truncated, &l.Unmatched, &l.Broken, &l.Evicted,
 		&l.Errors, &l.Throttled, &l.EndedEarly, &l.EndsAlone}
@@ -353,7 +355,8 @@ func (d *decoder) unit(b []byte) (u unit.Unit) {
 	return u
 }
 
-// linear is the function of which numbers are aggregated.
+// linear reads a linear function that is applied to the numbers of an
+// aggregator.
 func (d *decoder) linear(b []byte) agg.Linear {
 	l := agg.Linear{}
 	d.members(b, func(m *member) {
@@ -535,7 +538,8 @@ func (d *decoder) content(b []byte) (c agg.Content) {
 	return c
 }
 
-// bucket is the number of a bucket; those of doubles may be negative.
+// bucket reads the number of a bucket. Buckets of doubles may have negative
+// numbers.
 func (d *decoder) bucket(v uint64) int {
 	const most = 1 << 21
 	n := protowire.DecodeZigZag(v)

@@ -58,7 +58,7 @@ func (d *decoder) value(b []byte) event.Value {
 	return event.Value{}
 }
 
-// number is a number by its kind and its bits; of kind None it is that of an empty measure.
+// number makes a number of its kind and its bits. Empty measures have numbers of kind None.
 func (d *decoder) number(kind, word uint64) event.Number {
 	k := event.ValueKind(min(kind, 255))
 	switch k {
@@ -71,7 +71,7 @@ func (d *decoder) number(kind, word uint64) event.Number {
 	return event.Number{}
 }
 
-// numberOf is a value that is a number, or nothing.
+// numberOf reads a value that must be a number or empty.
 func (d *decoder) numberOf(m *member) event.Number {
 	v := d.value(m.bytes)
 	n, ok := v.Number()

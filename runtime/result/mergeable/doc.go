@@ -1,17 +1,21 @@
-// Package mergeable has what one machine found out in one window of time, in a form that can be sent
-// and put together with what others found out: rows of tables with the state of their aggregators, the
-// counters of histograms, stacks by their functions, some lines. Put together they are what one machine
-// would have shown that saw all of the events, in whatever order they come.
+// Package mergeable has the results of one machine in one window of time, in a form that can be
+// sent and merged with results of other machines: rows of tables with the state of their
+// aggregators, counters of histograms, stacks with the names of their functions, and some lines of
+// events. The merged result is the same as if one machine had seen all of the events; the order of
+// merging does not matter.
 //
-// A Writer takes results from a session and makes Frames. A Merger puts frames together and shows the
-// result on a renderer, as the script says: it has the reports of the same script; or it makes one frame of
-// them, which is put together with others. Nothing here knows how frames travel.
+// A window is an interval of a run (or the whole run) with its begin and end on the wall clock. A
+// Frame is the message with one machine's results in one window. A Writer converts the results of a
+// session to Frames. A Merger merges frames. It either shows the merged result on a renderer, as
+// the script asked (it has the reports of the same script), or makes one frame of it, which is
+// merged with others in turn. Nothing here sends or receives frames.
 //
 // # The form of a frame
 //
-// Numbers, texts and members are as in Protocol Buffers, so that members can be added: a reader skips
-// those that it does not know. A stream of frames begins with the line "ppscript partial 1", and each frame
-// has its length in front, as a varint. No frame is longer than MaxFrame; what is more comes in several.
+// Frames are encoded as in Protocol Buffers, so that members can be added: a reader skips unknown
+// members. A stream of frames begins with the line "ppscript partial 1". Each frame is preceded by
+// its length, as a varint. No frame is longer than MaxFrame; more data is sent in several frames.
+// In the list below, "..." marks members that can occur several times.
 //
 //	Frame    1 version=2  2 host  3 script (32 bytes)  4 seq  5 begin  6 end  7 more  8 final  9 result...
 //	         10 share...

@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// An encoder appends members. Members that are zero are left out.
+// An encoder appends members to a message. Members that are zero are left out.
 type encoder struct{ b []byte }
 
 func (e *encoder) uint(n protowire.Number, v uint64) {
@@ -40,7 +40,8 @@ func (e *encoder) text(n protowire.Number, s string) {
 	}
 }
 
-// always appends a text also if it is empty: it has a place in a list.
+// always appends a text even if it is empty, since its position in a list
+// matters.
 func (e *encoder) always(n protowire.Number, s string) {
 	e.b = protowire.AppendString(protowire.AppendTag(e.b, n, protowire.BytesType), s)
 }
@@ -60,12 +61,13 @@ func (e *encoder) packed(n protowire.Number, list []uint64) {
 	}
 }
 
-// message appends what fn appends, as one member.
+// message appends one member that contains the members appended by fn.
 func (e *encoder) message(n protowire.Number, fn func()) {
 	e.b = protowire.AppendTag(e.b, n, protowire.BytesType)
 	at := len(e.b)
 	fn()
-	// The length stands in front, and most lengths have one or two bytes.
+	// The length precedes the contents, which are moved by the few bytes that
+	// it needs.
 	size := len(e.b) - at
 	room := protowire.SizeVarint(uint64(size))
 	e.b = append(e.b, make([]byte, room)...)
@@ -93,7 +95,8 @@ func (f *Frame) Append(b []byte) []byte {
 	return e.b
 }
 
-// share appends a share of a frame: its times are mostly those of the frame.
+// share appends a share of a frame. Its times are relative to the frame's,
+// since they are mostly the same.
 func (e *encoder) share(f *Frame, s *Share) {
 	e.text(1, s.Host)
 	e.uint(2, s.Seq)
@@ -326,8 +329,8 @@ func (e *encoder) stacks(s *result.Stacks) {
 	e.bool(8, s.Periods)
 }
 
-// portableFrame is what of a frame is the same on other machines: the function by its name, in the file
-// of that build-id; without a name, its place in the file.
+// portableFrame returns the parts of a frame that are the same on other machines: the name of the
+// function, the file and its build-id; for functions without a name, the address in the file.
 func portableFrame(f *result.Frame) result.Frame {
 	own := result.Frame{Symbol: f.Symbol, DSO: f.DSO, BuildID: f.BuildID, File: f.File, Line: f.Line,
 		Inline: f.Inline, Kernel: f.Kernel}
@@ -360,15 +363,16 @@ func (e *encoder) function(f *result.Frame) {
 	e.uint(7, f.FileAddr)
 }
 
-// measureWords is how many words a measure has.
+// measureWords is the number of words of an encoded measure.
 const measureWords = 8
 
-// appendNumber appends the kind of a number, and its bits.
+// appendNumber appends the kind and the bits of a number.
 func appendNumber(list []uint64, n event.Number) []uint64 {
 	return append(list, uint64(n.Kind()), wordOf(n))
 }
 
-// wordOf is the bits of a number, of a signed one so that small ones are short.
+// wordOf returns the bits of a number. Signed numbers are zigzag-encoded, so
+// that small negative ones are short.
 func wordOf(n event.Number) uint64 {
 	switch n.Kind() {
 	case event.UintValue, event.FloatValue, event.BoolValue:

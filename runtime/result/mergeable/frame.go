@@ -14,28 +14,31 @@ const Version = 2
 // Header begins a stream of frames.
 const Header = "ppscript partial 1\n"
 
-// MaxFrame is how long a frame may be. It is below what a NATS server takes by default, a MiB.
+// MaxFrame is the maximum length of a frame in bytes. It is below the default limit of a NATS
+// server, 1 MiB.
 const MaxFrame = 960 << 10
 
-// A Frame is what one machine found out in a window, or a part of it.
+// A Frame has results of one machine in a window, or merged results of several
+// machines. A window may need several frames.
 type Frame struct {
 	Host   string
-	Script [32]byte // SHA-256 of what ran
+	Script [32]byte // SHA-256 of the script that ran
 	// Seq numbers the frames of a run, from 1.
 	Seq uint64
 	// Begin and End bound the window, on the wall clock, in ns since 1970.
 	Begin, End int64
-	// More says that other frames about the window follow, Final that no other window does.
+	// More says that other frames for the same window follow, Final that this window is the
+	// last one.
 	More, Final bool
 	Results     []Result
-	// Shares are the shares of the frames that were put together in this one; none if one machine made it.
+	// Shares describe the frames that were merged into this one; empty if one machine made it.
 	Shares []Share
 }
 
-// Window is the time that the frame is about.
+// Window returns the begin and the end of the frame's window.
 func (f *Frame) Window() (from, to time.Time) { return time.Unix(0, f.Begin), time.Unix(0, f.End) }
 
-// A Kind says of which kind a result is.
+// A Kind is the kind of a result.
 type Kind uint8
 
 // The kinds of results.
@@ -46,7 +49,7 @@ const (
 	Lines
 )
 
-// A Result is one of a window's results, or a part of it.
+// A Result is one of a window's results, or a part of one.
 type Result struct {
 	Kind                  Kind
 	Name, Title           string
@@ -54,16 +57,17 @@ type Result struct {
 	Loss                  event.Loss
 	Costs                 Costs
 
-	Form *Form // of tables and histograms
+	Form *Form // of tables and histograms; else nil
 	Rows []Row
-	// Lines are events, or pairs, as text shows them; Omitted counts the lines that found no room.
+	// Lines are events or pairs in the form of text output; Omitted counts the lines beyond
+	// MostLines.
 	Lines   []string
 	Omitted uint64
-	Host    string // whose lines they are, in frames of several machines
+	Host    string // the machine that the lines come from, in merged frames
 	Stacks  *result.Stacks
 }
 
-// A Form says what rows consist of.
+// A Form describes the rows of a table or histogram: columns and aggregators.
 type Form struct {
 	Columns []result.Column // keys first
 	Keys    int
@@ -71,17 +75,19 @@ type Form struct {
 	Args    int
 }
 
-// A Row is a row with the names of its keys, as the kernel prints them; "" is none. Called are names of
-// values that cells have, such as the least one: each is told once, in one of the rows of a result.
+// A Row is a row with the names that the kernel prints for its keys; "" is no name. Called has the
+// names of values in the row's other cells, such as a minimum. Each value is named only once in a
+// result, in any of its rows.
 type Row struct {
 	agg.Row
 	Names  []string
 	Called []KernelName
 }
 
-// KernelName is the kernel's name of a value in the cells of an aggregator.
+// KernelName is the name that the kernel prints for a value in the cells of an
+// aggregator.
 type KernelName struct {
-	Agg   int // of the form
+	Agg   int // index in Form.Aggs
 	Value event.Value
 	Name  string
 }

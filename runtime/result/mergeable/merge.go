@@ -16,28 +16,30 @@ import (
 	"ppscript/runtime/result/view"
 )
 
-// A Merger knows how a script shows its results.
+// A Merger makes Windows, which merge frames, and has the views of a script's
+// results.
 type Merger struct {
-	// ByHost keeps machines apart: their names are a key of each result.
+	// ByHost keeps the rows of machines separate: the host name becomes a key
+	// of each result.
 	ByHost bool
-	// Apart also keeps what each machine told, so that they can be compared: Window.Outliers.
+	// Apart also keeps the results of each machine separately, for Window.Outliers.
 	Apart bool
 
 	views  map[string]*shownAs
 	stacks map[string]*plan.Stacks
 }
 
-// shownAs is how a table is shown, and what its keys are called in the script.
+// shownAs has the view of a table, and the names of its keys in the script.
 type shownAs struct {
 	view view.View
 	keys []string
 }
 
-// NewMerger makes one for what a script reports.
+// NewMerger makes a Merger for the reports of a script.
 func NewMerger(reports []plan.Report) *Merger {
 	m := &Merger{views: map[string]*shownAs{}, stacks: map[string]*plan.Stacks{}}
 	numbers := map[string]int{}
-	next := func(base string) string { // as plan numbers them
+	next := func(base string) string { // numbers names in the same way as package plan
 		if numbers[base]++; numbers[base] > 1 {
 			return base + strconv.Itoa(numbers[base])
 		}
@@ -62,19 +64,19 @@ func NewMerger(reports []plan.Report) *Merger {
 	return m
 }
 
-// A Window is what machines told of one window of time, put together.
+// A Window merges the results of machines in one window of time.
 type Window struct {
 	merger  *Merger
 	results []*mergedResult
 	lines   []hostLines
-	apart   map[string]*Window // of each machine alone
+	apart   map[string]*Window // by host: the results of this machine alone; nil without Merger.Apart
 }
 
-// mergedResult is one result of several machines.
+// mergedResult is one result, merged from several machines.
 type mergedResult struct {
-	Result // without rows; it has the Form of the first
+	Result // without rows; its Form is from the first frame
 	union  *agg.Union
-	names  []map[string]string // by key: cells and their names
+	names  []map[string]string // by key column: names by the text of the cell, see nameKeys
 	calls  []calls             // by aggregator
 	stacks *result.Stacks
 }
@@ -84,10 +86,11 @@ type hostLines struct {
 	Result
 }
 
-// NewWindow begins a window.
+// NewWindow makes an empty Window.
 func (m *Merger) NewWindow() *Window { return &Window{merger: m} }
 
-// Add adds a frame. One that does not fit those before it is an error, and is left out as a whole.
+// Add adds a frame. A frame whose columns differ from the earlier frames' is an error, and none of
+// its results are added.
 func (w *Window) Add(f *Frame) error {
 	for i := range f.Results {
 		if err := w.fits(&f.Results[i]); err != nil {
@@ -112,7 +115,8 @@ func (w *Window) Add(f *Frame) error {
 	return nil
 }
 
-// fits compares the form of a result with the one that is there.
+// fits returns an error if the form of a result differs from the form of the
+// merged result of the same name.
 func (w *Window) fits(r *Result) error {
 	m := w.find(r)
 	if m == nil || r.Form == nil {
@@ -128,13 +132,13 @@ func (w *Window) fits(r *Result) error {
 		same = same && sameAgg(&m.Form.Aggs[i], &r.Form.Aggs[i])
 	}
 	if !same {
-		return fmt.Errorf("%w: the columns of %s are not those of the others: it runs another version", errForm,
-			r.Name)
+		return fmt.Errorf("%w: the columns of %s differ from the other machines': this one runs another version",
+			errForm, r.Name)
 	}
 	return nil
 }
 
-// sameAgg compares what counts for adding up.
+// sameAgg reports whether states of two aggregators can be merged.
 func sameAgg(a, b *agg.Agg) bool {
 	return a.Op == b.Op && a.Arg == b.Arg && a.Q == b.Q && a.N == b.N && a.Lo == b.Lo && a.Hi == b.Hi &&
 		a.Step == b.Step && slices.Equal(a.Linear, b.Linear)
@@ -151,7 +155,8 @@ func (w *Window) find(r *Result) *mergedResult {
 	return w.results[i]
 }
 
-// of is where a result of a frame goes.
+// of returns the merged result for a result of a frame, and makes it if it is
+// new.
 func (w *Window) of(f *Frame, i int) *mergedResult {
 	r := &f.Results[i]
 	if m := w.find(r); m != nil {
@@ -173,7 +178,8 @@ func (w *Window) of(f *Frame, i int) *mergedResult {
 	return m
 }
 
-// place is where a result that is new comes among the others: as in its frame, whichever of them came first.
+// place returns the index of a new result among the merged ones. The order is as in the frames,
+// whichever frame came first.
 func (w *Window) place(f *Frame, i int) int {
 	at := func(r *Result) int { return slices.Index(w.results, w.find(r)) }
 	if i > 0 && w.find(&f.Results[i-1]) != nil {
@@ -234,17 +240,18 @@ func (m *mergedResult) addStacks(s *result.Stacks, host string, byHost bool) {
 	}
 }
 
-// About is what all results of a window say.
+// About has the data that all results of a window share, and how they are
+// shown.
 type About struct {
 	Begin, End time.Time
 	Seq        int
 	Final      bool
 	Keep       bool
-	Cost       bool                         // people are shown it
-	Aside      func(s *result.Stacks) error // takes stacks that are shown elsewhere; nil shows them
+	Cost       bool                         // the cost is shown to people
+	Aside      func(s *result.Stacks) error // called with stacks that are not to be shown; nil shows them
 }
 
-// Show shows what there is, and returns how many events that is of and what is missing in it.
+// Show shows the results. It returns the number of events they are from, and the loss.
 func (w *Window) Show(to render.Renderer, about About) (samples uint64, loss event.Loss, err error) {
 	for _, m := range w.results {
 		meta := result.Meta{Name: m.Name, Title: m.Title, Seq: about.Seq, Final: about.Final,
@@ -257,7 +264,7 @@ func (w *Window) Show(to render.Renderer, about About) (samples uint64, loss eve
 		if m.union != nil {
 			meta.Loss.Add(m.union.Loss())
 		}
-		samples = max(samples, m.Samples) // of one result after the other, of the same events
+		samples = max(samples, m.Samples) // not the sum: results are mostly from the same events
 		loss = greater(loss, meta.Loss)
 		switch m.Kind {
 		case Table:
@@ -274,7 +281,7 @@ func (w *Window) Show(to render.Renderer, about About) (samples uint64, loss eve
 	return samples, loss, w.showLines(to)
 }
 
-// Sampled is how many machines left events out for a budget.
+// Sampled returns the number of machines that left events out for a budget.
 func (w *Window) Sampled() (n uint64) {
 	for _, m := range w.results {
 		n = max(n, m.Costs.Sampled)
@@ -288,7 +295,8 @@ func (w *Window) Sampled() (n uint64) {
 	return n
 }
 
-// greater has the larger of each count: results of one run share what is in front of them.
+// greater returns the maximum of each count. Losses of results are not added up, since the
+// results of one run share the same losses.
 func greater(a, b event.Loss) event.Loss {
 	counts := countsOf(&a)
 	for i, n := range countsOf(&b) {
@@ -297,7 +305,8 @@ func greater(a, b event.Loss) event.Loss {
 	return lossOf(counts)
 }
 
-// viewOf is how a result is shown, with the names that its keys have in fact.
+// viewOf returns the view of a result. Keys in the steps that sort get the
+// names that the columns really have.
 func (w *Window) viewOf(m *mergedResult) view.View {
 	s := w.merger.views[m.Name]
 	if s == nil {
@@ -366,7 +375,7 @@ func (w *Window) stacks(to render.Renderer, m *mergedResult, meta result.Meta, a
 	return to.Show(&s)
 }
 
-// showLines shows the lines of events, with the machine in front.
+// showLines shows the lines of events, each preceded by the machine's name.
 func (w *Window) showLines(to render.Renderer) error {
 	slices.SortStableFunc(w.lines, func(a, b hostLines) int { return strings.Compare(a.host, b.host) })
 	for i := range w.lines {

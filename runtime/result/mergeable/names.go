@@ -8,13 +8,15 @@ import (
 	"ppscript/runtime/result/view"
 )
 
-// This file keeps keys apart that are one number with several meanings: a system call of another
-// architecture, an address of another kernel. While rows are put together, a key that has a name is both, and
-// so the order of machines is free. Keys are shown as numbers with names, as one machine does, where
-// each number has one name, and as names where it has several. Values in the cells of aggregators, such as
-// the least one, are told apart by nobody: they have their name where all machines call them the same.
+// This file handles keys whose numbers mean different things on different machines, such as system
+// calls of another architecture or addresses of another kernel. While rows are merged, a key with a
+// name is a list of number and name, so that the order of machines does not matter. If each number
+// has one name, keys are shown as numbers with names, as on one machine; numbers with several names
+// are shown as their names. Values in the cells of aggregators, such as a minimum, are merged by
+// number; they have a name only if all machines use the same one.
 
-// nameKeys are the keys of a row with their names.
+// nameKeys returns the keys of a row, with lists of number and name for keys
+// that have a name, and records the names.
 func (m *mergedResult) nameKeys(key []event.Value, names []string) []event.Value {
 	own := slices.Clone(key)
 	for k, name := range names {
@@ -30,7 +32,8 @@ func (m *mergedResult) nameKeys(key []event.Value, names []string) []event.Value
 	return own
 }
 
-// calls are what machines call the values in the cells of an aggregator, by value.
+// calls are the names of the values in an aggregator's cells, by the text of the
+// value.
 type calls map[string]*call
 
 type call struct {
@@ -38,10 +41,11 @@ type call struct {
 	names []string // different ones
 }
 
-// mostNames is how many names of a value are told on: more than one is none.
+// mostNames bounds the names that are kept for a value: two show already that
+// machines disagree.
 const mostNames = 2
 
-// call takes in what a machine calls values.
+// call records a machine's names of values.
 func (m *mergedResult) call(list []KernelName) {
 	for i := range list {
 		c := &list[i]
@@ -59,7 +63,7 @@ func (m *mergedResult) call(list []KernelName) {
 	}
 }
 
-// called are the names that were taken in, as frames have them.
+// called returns the recorded names in the form of frames.
 func (m *mergedResult) called() (list []KernelName) {
 	for i, all := range m.calls {
 		for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -71,7 +75,8 @@ func (m *mergedResult) called() (list []KernelName) {
 	return list
 }
 
-// showCells shows the cells of aggregators by their names, beside the keys.
+// showCells sets the shows of aggregators' columns, which return the recorded
+// names.
 func (m *mergedResult) showCells(shows []view.Show) {
 	for i, all := range m.calls {
 		if len(all) == 0 {
@@ -87,7 +92,7 @@ func (m *mergedResult) showCells(shows []view.Show) {
 	}
 }
 
-// plain is a key without its name.
+// plain returns a key without its name.
 func (m *mergedResult) plain(k int, v event.Value) event.Value {
 	if _, named := m.names[k][v.String()]; named {
 		return v.List()[0]
@@ -95,7 +100,7 @@ func (m *mergedResult) plain(k int, v event.Value) event.Value {
 	return v
 }
 
-// plainKeys are the keys of a row without their names.
+// plainKeys returns the keys of a row without their names.
 func (m *mergedResult) plainKeys(key []event.Value) []event.Value {
 	own := slices.Clone(key)
 	for k := range own {
@@ -104,7 +109,8 @@ func (m *mergedResult) plainKeys(key []event.Value) []event.Value {
 	return own
 }
 
-// showKeys makes the keys of rows, which are the caller's, those that are shown, and says how.
+// showKeys replaces the keys in rows, in place, by the values that are shown. It returns the
+// names of numbers by column.
 func (m *mergedResult) showKeys(rows [][]event.Value) []view.Show {
 	shows := make([]view.Show, len(m.Form.Columns))
 	m.showCells(shows)

@@ -10,19 +10,20 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file takes the numbers out of merged results, for comparing them.
+// This file lists the numbers of merged results, so that they can be compared.
 
-// cell is one number that machines have.
+// cell is one number of a result, with its values on all machines.
 type cell struct {
 	result, row, column, unit string
 	scale                     float64
-	counts, zero              bool               // it counts events; a machine without it has 0
-	sums                      bool               // it is a sum
-	events                    float64            // of so many events
-	values, of                map[string]float64 // what machines have, and of how many events
+	counts, zero              bool               // it counts events; it is 0 on machines that lack it
+	sums                      bool               // it is a sum of a value of events
+	events                    float64            // the number of events that a sum adds up
+	values, of                map[string]float64 // by host: the number, and how many events it is from
 }
 
-// numbers yields those of a table or a histogram. The key of a row is packed in row.
+// numbers yields the numbers of a table or a histogram. row is the packed key of the
+// number's row.
 func (m *mergedResult) numbers(yield func(like *cell, row []byte, v float64)) {
 	if m.union == nil {
 		return
@@ -75,7 +76,7 @@ func (m *mergedResult) distribution(like cell, row *agg.Row, key []byte, yield f
 	}
 }
 
-// rowName is a key as people know it.
+// rowName joins the keys of a row, by name if they have one.
 func (m *mergedResult) rowName(key []event.Value) string {
 	parts := make([]string, len(key))
 	for i, v := range key {
@@ -86,16 +87,16 @@ func (m *mergedResult) rowName(key []event.Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// A Number is a number of a row. Those that add up are counts and sums.
+// A Number is a number in a row. Adds is true for counts and sums.
 type Number struct {
 	Result, Row, Column string
 	Unit                string // "ns"; "" for plain numbers
 	Counts, Adds        bool
-	Extreme             bool // the least or the greatest of something
+	Extreme             bool // a minimum or maximum
 	Value               float64
 }
 
-// Numbers yields those of all tables and histograms.
+// Numbers yields the numbers of all tables and histograms.
 func (w *Window) Numbers(yield func(n *Number)) {
 	for _, m := range w.results {
 		m.numbers(func(like *cell, _ []byte, v float64) {
@@ -112,7 +113,7 @@ func (w *Window) Numbers(yield func(n *Number)) {
 	}
 }
 
-// Stacks yields the stacks that the window has.
+// Stacks yields the merged stacks with the names of their results.
 func (w *Window) Stacks(yield func(name string, s *result.Stacks)) {
 	for _, m := range w.results {
 		if m.stacks != nil {
@@ -121,7 +122,8 @@ func (w *Window) Stacks(yield func(name string, s *result.Stacks)) {
 	}
 }
 
-// Loss is what is missing: of one result after the other, of the same events.
+// Loss returns the largest losses of any result. They are not added up, since
+// results are mostly from the same events.
 func (w *Window) Loss() (loss event.Loss) {
 	for _, m := range w.results {
 		loss = greater(loss, m.Loss)

@@ -11,32 +11,32 @@ import (
 	"ppscript/runtime/result/outlier"
 )
 
-// This file compares the machines of a window: which differ from the others, and in which rows. The frames
-// of each machine are put together for it alone, beside the sum of all.
+// This file compares the machines of a window, and finds the machines and rows that differ from the
+// others. For that, the frames of each machine are also merged separately.
 //
-// A cell is a column of a row. Where a machine lacks the row, its counts and sums are 0, and it has no other
-// numbers. Of stacks the cells are the functions that ran, with how often; of histograms, how many values a
-// row has, and their mean.
+// A cell is a column of a row. If a machine lacks the row, its counts and sums are 0, and its other
+// numbers are missing. For stacks, the cells are the innermost functions with their number of
+// samples. For histograms, they are the number of values and the mean of each row.
 
-// Outliers says which machines differ from the others.
+// Outliers are the machines that differ from the others.
 type Outliers struct {
-	Hosts    int // that were compared
-	Compared int // numbers of a machine with those of the others
+	Hosts    int // compared machines
+	Compared int // compared numbers, each of one machine
 	Found    int // machines that differ
-	// Table has the numbers that differ, those of the most different machine first; nil if there are none.
+	// Table has the numbers that differ, the most different machine first; nil if there are none.
 	Table *result.Table
 }
 
-// mostOutliers is how many rows the table has; the others are counted.
+// mostOutliers bounds the rows of the table; the others are only counted.
 const mostOutliers = 50
 
-// cells collects what machines have.
+// cells collects the numbers of all machines.
 type cells struct {
 	list   []*cell
 	byName map[string]*cell
 }
 
-// put notes a number of a machine.
+// put adds a number of a machine.
 func (c *cells) put(like cell, row []byte, host string, v float64) {
 	id := like.result + "\x00" + like.column + "\x00" + string(row)
 	own := c.byName[id]
@@ -51,7 +51,8 @@ func (c *cells) put(like cell, row []byte, host string, v float64) {
 	own.of[host] += like.events
 }
 
-// Outliers compares machines, which told all of the window. The merger has Apart.
+// Outliers compares hosts, which must have sent all of their frames for the
+// window. Merger.Apart must be set.
 func (w *Window) Outliers(hosts []string) *Outliers {
 	all := &cells{byName: map[string]*cell{}}
 	hosts = slices.Sorted(slices.Values(hosts))
@@ -84,7 +85,7 @@ func (w *Window) Outliers(hosts []string) *Outliers {
 	return o
 }
 
-// cells takes the numbers of one machine's result.
+// cells adds the numbers of one machine's result to all.
 func (m *mergedResult) cells(all *cells, host string) {
 	m.numbers(func(like *cell, row []byte, v float64) { all.put(*like, row, host, v) })
 	if m.stacks == nil {
@@ -111,7 +112,8 @@ func (o *Outliers) table(found []outlier.Finding, list []*cell, hosts []string) 
 	if o.Found = len(worst); o.Found == 0 {
 		return
 	}
-	// The machine that differs most comes first, and of it what differs most.
+	// The machine that differs most comes first; its rows are sorted by how
+	// much they differ.
 	slices.SortStableFunc(found, func(a, b outlier.Finding) int {
 		return cmp.Or(cmp.Compare(worst[b.Source], worst[a.Source]), cmp.Compare(a.Source, b.Source),
 			cmp.Compare(math.Abs(b.Z), math.Abs(a.Z)))
@@ -140,7 +142,7 @@ func (o *Outliers) table(found []outlier.Finding, list []*cell, hosts []string) 
 	o.Table = t
 }
 
-// alone adds a frame to what its machine told.
+// alone adds a frame to the separate results of its machine.
 func (w *Window) alone(f *Frame) error {
 	own := w.apart[f.Host]
 	if own == nil {

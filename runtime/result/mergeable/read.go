@@ -8,17 +8,18 @@ import (
 	"io"
 )
 
-// A Reader reads a stream of frames, which anybody may have written.
+// A Reader reads a stream of frames, which may come from anyone.
 type Reader struct {
 	from  *bufio.Reader
 	begun bool
 	buf   []byte
 }
 
-// NewReader reads frames.
+// NewReader makes a Reader.
 func NewReader(from io.Reader) *Reader { return &Reader{from: bufio.NewReader(from)} }
 
-// Raw is the next frame as it stands there, valid until the next call; io.EOF at the end of the stream.
+// Raw returns the bytes of the next frame, valid until the next call; io.EOF at the end of the
+// stream.
 func (r *Reader) Raw() ([]byte, error) {
 	if !r.begun {
 		head := make([]byte, len(Header))
@@ -50,7 +51,7 @@ func (r *Reader) Raw() ([]byte, error) {
 	return r.buf, nil
 }
 
-// Next is the next frame.
+// Next decodes the next frame.
 func (r *Reader) Next() (*Frame, error) {
 	b, err := r.Raw()
 	if err != nil {

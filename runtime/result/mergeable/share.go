@@ -7,28 +7,30 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file puts frames together into one frame, which can be put together with others in turn: in a tree
-// of any shape, the result equals all frames put together at once. Each frame says which machines it
-// is of, so that a merge with others counts none of them twice.
+// This file merges frames into one frame, which can be merged with others in turn. In a tree of
+// merges of any shape, the result is the same as if all frames were merged at once. Each frame
+// lists the machines whose results it contains, so that no machine is counted twice.
 
-// A Share says of a frame that one machine made: whose it is, and what it was about.
+// A Share describes a frame that one machine made and that was merged into another
+// frame: its machine and its window.
 type Share struct {
 	Host        string
 	Seq         uint64
-	Dropped     uint64 // frames before it that found no room
+	Dropped     uint64 // frames before it that were dropped for lack of space
 	Begin, End  int64
 	More, Final bool
-	// Frame is the frame as it came, where machines are kept apart.
+	// Frame has the bytes of the received frame, if machines are kept separate.
 	Frame []byte
 }
 
-// Share is what a frame of one machine says of itself.
+// Share returns the Share of a frame of one machine.
 func (f *Frame) Share() Share {
 	return Share{Host: f.Host, Seq: f.Seq, Begin: f.Begin, End: f.End, More: f.More, Final: f.Final}
 }
 
-// Results are the results of the window as a frame has them, ordered by what they are: the order in which
-// frames came says nothing. They share memory with the window, to which nothing may be added afterwards.
+// Results returns the merged results in the form of a frame. Rows and stacks are sorted, so that
+// the order of the frames does not matter. They share memory with the window, so nothing may be
+// added to it afterwards.
 func (w *Window) Results() []Result {
 	var list []Result
 	for _, m := range w.results {
@@ -62,7 +64,8 @@ func (w *Window) Results() []Result {
 	return list
 }
 
-// rowNames are the names of a row's keys, up to the last one that has any.
+// rowNames returns the names of a row's keys, up to the last key that has a
+// name.
 func (m *mergedResult) rowNames(key []event.Value) (list []string) {
 	for i, v := range key {
 		if name := m.names[i][v.String()]; name != "" {

@@ -19,42 +19,44 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// MostLines is how many lines of events a machine tells of one window.
+// MostLines bounds the events or pairs of one log that a machine sends per
+// window.
 const MostLines = 200
 
-// A Writer turns the results of a session into frames, at the end of each interval. It is a renderer,
-// and takes the rows of tables by the hooks of Parts.
+// A Writer writes the results of a session as frames, at the end of each interval. It is a
+// renderer, but gets the rows of tables through the hooks that Parts returns.
 type Writer struct {
 	render.Ignore
 	Host     string
 	Script   [32]byte
-	Interval time.Duration // 0: one window, the whole run
+	Interval time.Duration // 0 if the whole run is one window
 
 	to      io.Writer
 	seq     uint64
-	until   int64 // the end of the window before
+	until   int64 // the end of the previous window
 	begun   bool
 	pending []Result
-	lines   []Result // by name, of logs and pairs
+	lines   []Result // by the names of logs and pairs
 	text    bytes.Buffer
 	plain   render.Renderer // writes to text
 }
 
-// NewWriter makes a Writer of a stream of frames.
+// NewWriter makes a Writer that writes a stream of frames.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
-// Open is told the clock of the events, before the first of them comes.
+// Open sets the clock of the events. It is called before the first event.
 func (w *Writer) Open(clock func(event.Time) time.Time) (err error) {
 	w.plain, err = render.New(&w.text, render.Options{Color: "never", Clock: clock, Notes: io.Discard})
 	return err
 }
 
-// Parts are the hooks that bring rows here.
+// Parts returns the hooks that a session calls with the rows of tables.
 func (w *Writer) Parts() session.Parts {
 	return session.Parts{Plan: Check, Table: w.table, Ended: w.ended}
 }
 
-// Check is an error if a plan makes results that cannot be put together, or does more than show some.
+// Check returns an error if a plan makes results that cannot be merged, or does more than showing
+// results.
 func Check(p *plan.Plan) error {
 	what, why := p.OfOneMachine()
 	if why == "" {
@@ -100,7 +102,8 @@ func (w *Writer) table(t *plan.Table, m result.Meta, name func(*result.Table)) e
 	return nil
 }
 
-// name gives the keys of a row their names; stacks become texts, since their numbers are of one machine.
+// name sets the names of a row's keys. Numbers of stacks become texts, since other machines have
+// other numbers.
 func (w *Writer) name(row *Row, t *plan.Table, columns []result.Column) {
 	for i, v := range row.Key {
 		if columns[i].Type == result.StackNumbers && columns[i].Text != nil {
@@ -120,7 +123,8 @@ func (w *Writer) name(row *Row, t *plan.Table, columns []result.Column) {
 	}
 }
 
-// call names the values of a row's aggregator, each once for all rows.
+// call sets the names of the values of aggregator i in a row, unless told says
+// that another row has the name already.
 func (r *Row) call(t *plan.Table, i int, aggs []agg.Agg, column result.Column, told map[string]bool) {
 	stacks := column.Type == result.StackNumbers && column.Text != nil
 	show := t.Names(i)
@@ -140,14 +144,14 @@ func (r *Row) call(t *plan.Table, i int, aggs []agg.Agg, column result.Column, t
 	}
 }
 
-// Show implements render.Renderer. Tables and histograms come as rows, by Parts; heat maps, texts and
-// where time went are of one machine.
+// Show implements render.Renderer. Rows of tables and histograms come through Parts. Heat maps,
+// texts and explanations of slow spans cannot be merged, and are ignored.
 func (w *Writer) Show(r result.Result) error {
 	switch r := r.(type) {
 	case *result.Stacks:
 		return w.stacks(r)
 	case *result.Table:
-		return diag.Errorf(diag.Run, "make parts of", r.Name, "nobody knows how its rows add up").
+		return diag.Errorf(diag.Run, "make parts of", r.Name, "it is not known how to merge its rows").
 			WithHint("tables of by(...).agg(...) can be put together: docs/fleet.md")
 	case *result.Line:
 		return w.line(r.Result, r)
@@ -166,7 +170,7 @@ func (w *Writer) stacks(s *result.Stacks) error {
 	return nil
 }
 
-// line keeps an event or a pair as lines of text of a result.
+// line adds an event or a pair to the named result, as text.
 func (w *Writer) line(name string, one result.Result) error {
 	i := slices.IndexFunc(w.lines, func(r Result) bool { return r.Name == name })
 	if i < 0 {
@@ -189,7 +193,7 @@ func (w *Writer) line(name string, one result.Result) error {
 	return nil
 }
 
-// ended writes the frames of the window that ends: session.Parts.Ended.
+// ended is session.Parts.Ended: it writes the frames of the window that ends.
 func (w *Writer) ended(m result.Meta) error {
 	for i := range w.lines {
 		w.lines[i].Loss, w.lines[i].Costs = m.Loss, costsOf(m.Cost)
@@ -214,10 +218,10 @@ func (w *Writer) ended(m result.Meta) error {
 	return w.write(&f)
 }
 
-// frameGoal is how long frames are, beyond which what is left comes in another one.
+// frameGoal is the length at which a frame ends and the next one begins, in bytes.
 const frameGoal = MaxFrame / 2
 
-// write writes a frame, in several if it is long.
+// write writes a frame, split into several frames if it is long.
 func (w *Writer) write(f *Frame) error {
 	for part := range f.split {
 		w.seq++
@@ -240,7 +244,7 @@ func (w *Writer) write(f *Frame) error {
 	return nil
 }
 
-// split yields the parts of a frame; all but the last say that more follows.
+// split yields the parts of a frame. More is set in all parts but the last.
 func (f *Frame) split(yield func(*Frame) bool) {
 	part, size := f.empty(), 0
 	full := func(more int) bool {
@@ -272,7 +276,8 @@ func (f *Frame) split(yield func(*Frame) bool) {
 			return
 		}
 		part.Results = append(part.Results, own)
-		// next is where rows, lines and stacks go; in another frame the same result without its counts.
+		// next returns the result to which the next row, line or stack is added. If a new frame
+		// begins, that is the same result without its counts.
 		next := func(more int) *Result {
 			if !full(more) {
 				return nil

@@ -8,30 +8,32 @@ import (
 	"ppscript/runtime/result/chance"
 )
 
-// Level is the probability of any wrong finding in all that one Test compares.
+// Level bounds the probability that any finding of one Test is wrong.
 const Level = chance.Level
 
-// Least is how many sources must have a number before they are compared.
+// Least is the smallest number of sources that can be compared.
 const Least = chance.Least
 
-// A Finding is a number of a source that differs from those of the others.
+// A Finding is a number of a source that differs from the other sources'
+// numbers.
 type Finding struct {
 	Cell, Source  int
 	Value, Median float64 // the median of the other sources
-	Spread        float64 // of the other sources: what a z of 1 stands for
+	Spread        float64 // the standard deviation of the other sources: a z of 1
 	Z, P          float64
 }
 
-// A Cell is a number that each source has; NaN is nothing.
+// A Cell has the values of one number on all sources; NaN if a source lacks it.
 type Cell struct {
 	Values []float64
-	Counts bool      // they count events
-	Events []float64 // of how many events each is the sum; nil for numbers that are no sums
+	Counts bool      // the values count events
+	Events []float64 // how many events each value is the sum of; nil if the values are no sums
 }
 
-// noise is the least spread that chance gives the numbers of n sources: the number of events that come
-// to one varies by its root (Poisson), and a sum by that many events of the mean size. It is 0 for other
-// numbers. A source that has no event yet could as well have one.
+// noise returns the smallest spread that chance causes among n sources, for the comparison of
+// source i with the others. A count varies by its square root (Poisson), a sum by that number of
+// events of mean size. At least one event is assumed, since a source without events could have got
+// one by chance. For numbers that are neither counts nor sums, noise returns 0.
 func (c *Cell) noise(i int, n float64) float64 {
 	events := c.Events
 	if c.Counts {
@@ -47,7 +49,7 @@ func (c *Cell) noise(i int, n float64) float64 {
 		}
 	}
 	each := sum / of
-	if of == 0 { // only the one that is judged tells how large an event is
+	if of == 0 { // only the judged source shows how large an event is
 		if events[i] == 0 {
 			return 0
 		}
@@ -58,16 +60,16 @@ func (c *Cell) noise(i int, n float64) float64 {
 
 // A Test compares the numbers of sources, cell by cell.
 type Test struct {
-	Compared       int // numbers with those of the other sources
+	Compared       int // how many numbers were compared
 	likely         []Finding
 	sorted, others []float64
 }
 
-// suspect is how many spreads, of all sources, a number must be away to be compared with the others'
-// alone, which takes longer.
+// suspect is the distance from the median of all sources, in deviations, from which a number gets
+// the slower comparison with only the other sources.
 const suspect = 1.5
 
-// Add compares what each source has in a cell.
+// Add compares the values of a cell.
 func (t *Test) Add(cell int, c *Cell) {
 	all := t.sorted[:0]
 	sum := 0.0
@@ -101,7 +103,7 @@ func (t *Test) Add(cell int, c *Cell) {
 			f.Spread = meanDeviation(t.others, f.Median)
 		}
 		if f.Spread = max(f.Spread, c.noise(i, n)); f.Spread == 0 {
-			f.Spread = meanDeviation(all, middle) // nothing else tells what is far
+			f.Spread = meanDeviation(all, middle) // the others are all equal, so only this shows a scale
 		}
 		f.Z = (v - f.Median) / f.Spread
 		if f.P = chance.Student(f.Z, freedom*(n-1)); f.P > Level {
@@ -116,10 +118,12 @@ func (t *Test) Add(cell int, c *Cell) {
 	}
 }
 
-// freedom is how many degrees of freedom of Student's t each source gives whose numbers tell the MAD.
+// freedom is the number of degrees of freedom of Student's t for each source that the MAD is
+// computed from.
 const freedom = 0.37
 
-// Findings are the numbers that differ, by Holm's method, the least likely first.
+// Findings returns the numbers that differ by Holm's method, the least probable
+// first.
 func (t *Test) Findings() []Finding {
 	slices.SortStableFunc(t.likely, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(math.Abs(b.Z), math.Abs(a.Z)))
@@ -136,7 +140,7 @@ func (t *Test) Findings() []Finding {
 	return t.likely
 }
 
-// median returns the median of numbers in order.
+// median returns the median of sorted numbers.
 func median(list []float64) float64 {
 	n := len(list)
 	if n%2 == 1 {
@@ -145,10 +149,11 @@ func median(list []float64) float64 {
 	return list[n/2-1]/2 + list[n/2]/2
 }
 
-// deviation is the median absolute deviation of numbers in order from their median, as a standard deviation
-// of normal ones.
+// deviation returns the median absolute deviation of sorted numbers from their median, scaled to
+// the standard deviation of a normal distribution.
 func deviation(list []float64, middle float64) float64 {
-	// The nearest are next to the median, on both sides: they are taken as two lists are merged.
+	// The nearest numbers are next to the median, on both sides. The loop visits them by
+	// distance, like a merge of two sorted lists.
 	right, _ := slices.BinarySearch(list, middle)
 	left := right - 1
 	n := len(list)
@@ -170,7 +175,7 @@ func deviation(list []float64, middle float64) float64 {
 	return normal * (before/2 + last/2)
 }
 
-// meanDeviation is the mean absolute deviation, likewise.
+// meanDeviation returns the mean absolute deviation, scaled in the same way.
 func meanDeviation(list []float64, middle float64) float64 {
 	sum := 0.0
 	for _, v := range list {

@@ -22,17 +22,18 @@ const (
 	ArrayArg
 )
 
-// An ArgValue is the value of an argument; Text dies with the event.
+// An ArgValue is the value of an argument. Text is a view that dies with the
+// event.
 type ArgValue struct {
 	Kind ArgKind
 	Num  uint64
 	Text []byte
-	// elem is the field of an ArrayArg, whose bytes are in Text.
+	// elem is the field of an ArrayArg; the bytes of the array are in Text.
 	elem *event.Field
 }
 
-// Elements calls fn for the elements of an ArrayArg; which are signed, so tells the second
-// argument.
+// Elements calls fn for the elements of an ArrayArg; signed says whether they are signed
+// numbers.
 func (v *ArgValue) Elements(fn func(n int64, signed bool)) {
 	for b := v.Text; len(b) >= v.elem.Elem; b = b[v.elem.Elem:] {
 		n, _ := event.LoadInt(b[:v.elem.Elem], v.elem.Signed)
@@ -40,14 +41,14 @@ func (v *ArgValue) Elements(fn func(n int64, signed bool)) {
 	}
 }
 
-// Float is the number of a FloatArg.
+// Float returns the number of a FloatArg.
 func (v *ArgValue) Float() float64 { return math.Float64frombits(v.Num) }
 
-// maxShown bounds the names that are remembered for the numbers of a field.
+// maxShown bounds the names that are cached for the numbers of a field.
 const maxShown = 4096
 
-// Value is the argument of an event. Fields whose numbers the kernel has names for are
-// the names; bytes are hex.
+// Value returns the value of the argument for an event. If the kernel has a name for a
+// field's number, it is the name; other bytes are hex.
 func (a *Arg) Value(e *event.Event) ArgValue {
 	switch {
 	case a.part == itself:
@@ -92,7 +93,7 @@ func (a *Arg) Value(e *event.Event) ArgValue {
 	return ArgValue{Kind: UintArg, Num: uint64(n)}
 }
 
-// of is a value that was computed here.
+// of converts a value that an operator computed.
 func (a *Arg) of(v event.Value) ArgValue {
 	switch v.Kind {
 	case event.None:
@@ -113,7 +114,7 @@ func (a *Arg) of(v event.Value) ArgValue {
 	return ArgValue{Kind: IntArg, Num: uint64(v.Int())}
 }
 
-// name is how people read a number of the field; "" as it is.
+// name returns the name of a number of the field; "" if it has none.
 func (a *Arg) name(n uint64, v event.Value) string {
 	name, known := a.names[n]
 	if known {
@@ -129,7 +130,7 @@ func (a *Arg) name(n uint64, v event.Value) string {
 	return a.names[n]
 }
 
-// argsOf are the fields of a schema that become arguments, with a prefix to their names.
+// argsOf makes arguments for the fields of a schema, with a prefix to their names.
 func (b *Builder) argsOf(s *event.Schema, prefix string, of part) []Arg {
 	var args []Arg
 	for i := range s.Fields {

@@ -7,26 +7,28 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// Options of a Builder.
+// Options are the options of a Builder.
 type Options struct {
 	Writers []Writer
-	// Comm names a thread at the time of an event of it; nil names none.
+	// Comm returns the name of an event's thread at the time of the event; nil
+	// leaves threads without names.
 	Comm func(e *event.Event) string
-	// Process is the process of a thread that no event was seen of, -1 if nobody knows;
-	// nil knows none.
+	// Process returns the process of a thread without events, -1 if unknown. It may be
+	// nil.
 	Process func(tid int32) int32
-	// Stacks says by stream which of them have stacks.
+	// Stacks reports whether the events of a stream have stacks.
 	Stacks func(s *event.Stream) bool
 }
 
-// Missing is the name of the group of counters of what is missing.
+// Missing is the name of the track group with the counters of missing events.
 const Missing = "events missing"
 
-// A Builder makes items of events, which come in time order. It is used by one goroutine.
+// A Builder makes items from events, which must come in time order. It is used by one
+// goroutine.
 type Builder struct {
 	opt      Options
 	kinds    []*kind // by stream
-	args     int     // made until now
+	args     int     // number of arguments made so far
 	tracks   tracks
 	wakes    wakes
 	item     Item
@@ -41,7 +43,7 @@ func New(o Options) *Builder {
 		counters: newCounters()}
 }
 
-// Events takes a batch of events.
+// Events makes the items of a batch of events.
 func (b *Builder) Events(evs []*event.Event) {
 	for _, e := range evs {
 		b.event(e)
@@ -81,11 +83,11 @@ func (b *Builder) write() {
 	}
 }
 
-// pair makes a slice. Which thread it is of, its events or their key tell.
+// pair makes a slice of a pair. The events or their key determine the thread.
 func (b *Builder) pair(k *kind, e *event.Event) {
 	it, d := &b.item, e.Derived
 	it.Kind, it.Time, it.End = Slice, d.Start.Time, e.Time
-	if k.begin != nil { // a part of a span
+	if k.begin != nil { // a part of a span, made by package overlap
 		it.Time = event.Time(k.begin.Value(e).Int())
 		it.End = it.Time + event.Time(k.took.Value(e).Int())
 	}
@@ -118,10 +120,10 @@ func keyName(key event.Value) string {
 	return key.String()
 }
 
-// addDerived shows an event that a fold emitted, or another operator.
+// addDerived shows an event that a fold or another operator emitted.
 func (b *Builder) addDerived(k *kind, e *event.Event) {
 	it := &b.item
-	var thread *Track // one alone: who sees tracks sees all that are made
+	var thread *Track // make only one track: every track that is made is shown
 	if k.tid != nil && k.tid.Value(e).Numeric() {
 		thread = b.tracks.named(b, e, int32(k.tid.Value(e).Int()))
 	} else {
@@ -135,13 +137,14 @@ func (b *Builder) addDerived(k *kind, e *event.Event) {
 	it.Track = b.tracks.below(thread, k.name, it, -1)
 }
 
-// Lost says that events are missing until a time.
+// Lost counts n more lost events up to a time.
 func (b *Builder) Lost(n uint64, until event.Time) {
 	b.lost += n
 	b.Count("lost", float64(b.lost), until)
 }
 
-// Losses says what is missing until a time, of each kind, since the beginning.
+// Losses sets the counters of each kind of loss up to a time, counted since the
+// beginning.
 func (b *Builder) Losses(l *event.Loss, now event.Time) {
 	for _, c := range l.Counts() {
 		if c.N > 0 || b.losses[c.Name] != nil {
@@ -150,7 +153,7 @@ func (b *Builder) Losses(l *event.Loss, now event.Time) {
 	}
 }
 
-// Observed says which share of the events of an interval was left out for a budget, if some were.
+// Observed sets the counter of the share of an interval's events that were left out for a budget.
 func (b *Builder) Observed(c *result.Cost, now event.Time) {
 	const name = "left out for the budget, % of events"
 	switch {
@@ -161,7 +164,7 @@ func (b *Builder) Observed(c *result.Cost, now event.Time) {
 	}
 }
 
-// Count sets a counter of what is missing.
+// Count sets a counter of missing events.
 func (b *Builder) Count(name string, n float64, now event.Time) {
 	t := b.losses[name]
 	if t == nil {
@@ -169,14 +172,15 @@ func (b *Builder) Count(name string, n float64, now event.Time) {
 		b.losses[name] = t
 	}
 	if now < t.end {
-		now = t.end // of a ring that is ahead
+		now = t.end // another ring has reported a later time
 	}
 	t.end = now
 	b.item = Item{Kind: Counter, Time: now, Track: t, Name: name, Value: n}
 	b.write()
 }
 
-// Side takes records that are not samples: threads get other names, and end.
+// Side processes side records: threads that get other names, and threads that
+// end.
 func (b *Builder) Side(e *event.Event) {
 	switch e.Kind {
 	case event.Fork:
@@ -195,14 +199,15 @@ func (b *Builder) Side(e *event.Event) {
 	}
 }
 
-// ForgetStacks says that numbers of stacks will stand for others.
+// ForgetStacks tells the writers that the numbers of stacks will be reused for
+// other stacks.
 func (b *Builder) ForgetStacks() {
 	for _, w := range b.opt.Writers {
 		w.ForgetStacks()
 	}
 }
 
-// stackOf is the stack of an event.
+// stackOf returns the stack of an event, stack.None if it has none.
 func (k *kind) stackOf(e *event.Event) stack.ID {
 	if k == nil || !k.stacks || e.Stream.Members == nil {
 		return stack.None

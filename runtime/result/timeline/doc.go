@@ -1,11 +1,13 @@
-// Package timeline is what happened when, for programs that show it along a time axis:
-// slices, instants, samples with stacks, switches between threads, wake-ups, counters,
-// each on a track. Results of an interval are in package result.
+// Package timeline converts events to items on a time axis, for files that timeline
+// viewers such as Perfetto show. A track is a horizontal line of the viewer, such as a
+// thread. Items are slices (with begin and end), instants, samples with stacks,
+// switches between threads, wake-ups and counters, each on a track. A flow is an arrow
+// from one item to another. Results of an interval are in package result.
 //
-// A Builder makes Items of events; a Writer writes them in some form. Session gives the
-// Builder all events of a plan in time order. Builders and Writers keep no events, and
-// what they remember of threads, keys and wake-ups has bounds: a timeline of any length
-// takes constant memory.
+// A Builder makes Items from events; a Writer writes them in a format. Package session
+// passes all events of a plan to the Builder in time order. Builders and Writers keep
+// no events, and their state for threads, keys and wake-ups is bounded, so that a
+// timeline of any length needs constant memory.
 //
 // How events become items:
 //

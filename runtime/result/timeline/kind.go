@@ -9,31 +9,31 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// shape is how the events of a stream are shown.
+// shape says how the events of a stream are shown.
 type shape uint8
 
 const (
 	instants shape = iota
-	samples        // of clocks and counters
+	samples        // samples of clocks and counters
 	pairs
-	derived // events without a record, of a fold or a let
+	derived // events without a record, from a fold or a let
 	switches
 	wakes1
 )
 
-// A kind is what a Builder knows of a stream, looked up once.
+// A kind caches what a Builder needs for the events of a stream.
 type kind struct {
 	shape  shape
 	name   string
 	args   []Arg
-	stacks bool // its events have their own
+	stacks bool // its events have stacks
 	sched  schedFields
 
-	start, end *kind        // of pairs
-	depth      *event.Field // of calls that lie in each other
+	start, end *kind        // the kinds of a pair's events
+	depth      *event.Field // nesting depth of calls
 	threads    [2]*event.Field
-	tid, took  *event.Field // of made, took also of parts of pairs
-	begin      *event.Field // of parts of pairs
+	tid, took  *event.Field // thread and duration of derived events; took also of parts of pairs
+	begin      *event.Field // begin of parts of pairs
 }
 
 // kindOf returns the kind of the event's stream.
@@ -109,8 +109,8 @@ func shapeOf(s *event.Schema) shape {
 	return instants
 }
 
-// findSpan finds the field that says how long an event of a fold took, if just one does,
-// and the one that says whose it is.
+// findSpan finds the fields of a fold's event that have its duration, if exactly one
+// field is a duration, and its thread.
 func (k *kind) findSpan(s *event.Schema) {
 	n := 0
 	for i := range s.Fields {
@@ -130,8 +130,8 @@ func (k *kind) findSpan(s *event.Schema) {
 	}
 }
 
-// threadField is the field of a scheduling event that names the thread which gets ready or
-// runs; nil if there is none.
+// threadField returns the field of a scheduling event with the thread that becomes ready
+// or runs; nil if there is none.
 func threadField(s *event.Schema) *event.Field {
 	if s.System != "sched" {
 		return nil
@@ -144,8 +144,8 @@ func threadField(s *event.Schema) *event.Field {
 	return nil
 }
 
-// thread is the thread that a pair of scheduling events is about: the one that both, or
-// one and the key, name.
+// thread returns the thread of a pair of scheduling events: both events name it, or the
+// start and the key do.
 func (k *kind) thread(key event.Value, d *event.Derived) (int32, bool) {
 	if k.threads[0] == nil || k.threads[1] == nil {
 		return 0, false

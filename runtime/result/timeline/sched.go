@@ -4,25 +4,26 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file shows what the scheduler does: which thread runs where, and which woke which.
+// This file makes the items of scheduling events: which thread runs on which CPU, and
+// which thread woke which.
 
-// maxWakes bounds the threads that were woken and do not run yet.
+// maxWakes bounds the number of woken threads that do not run yet.
 const maxWakes = 1 << 16
 
-// wakes are the flows from wake-ups to the threads that wait for a CPU.
+// wakes has the flows from wake-ups to threads that wait for a CPU.
 type wakes struct {
 	last    uint64
-	waiting map[int64]wake // by thread
+	waiting map[int64]wake // by tid
 }
 
 type wake struct {
 	flow   uint64
-	waking bool // by sched_waking
+	waking bool // from a sched_waking event
 }
 
 func newWakes() wakes { return wakes{waiting: map[int64]wake{}} }
 
-// schedFields are where the fields of scheduling events lie.
+// schedFields are the fields of a scheduling event.
 type schedFields struct {
 	prev, next taskFields
 	state, cpu *event.Field
@@ -32,7 +33,7 @@ type schedFields struct {
 
 type taskFields struct{ comm, pid, prio *event.Field }
 
-// find reports whether the schema has all that is needed.
+// find sets the fields, and reports whether the schema has all that are needed.
 func (s *schedFields) find(schema *event.Schema) bool {
 	get := func(name string) *event.Field {
 		f, ok := schema.Field(name)
@@ -61,7 +62,8 @@ func (t *taskFields) of(e *event.Event) Task {
 	return Task{TID: tid, Prio: prio, Comm: t.comm.Text(e)}
 }
 
-// switched shows a switch, and the end of the wait of the thread that runs now.
+// switched makes the items of a switch, and ends the flow of a wake-up of the
+// thread that runs now.
 func (b *Builder) switched(k *kind, e *event.Event) {
 	state, _ := k.sched.state.Int(e)
 	b.tracks.process(e)
@@ -86,8 +88,8 @@ func (b *Builder) switched(k *kind, e *event.Event) {
 	b.write()
 }
 
-// woke shows a wake-up. Of sched_waking and the sched_wakeup that follows it, the first
-// one counts: it is in the context of the waker.
+// woke makes the item of a wake-up. If sched_wakeup follows a sched_waking, the flow
+// begins at the sched_waking, which happens in the waker's context.
 func (b *Builder) woke(k *kind, e *event.Event) {
 	b.tracks.process(e)
 	it := &b.item

@@ -8,11 +8,11 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file shows tables: each number of a row is a counter, which has the value of an
-// interval from the interval's begin on. A row that is not there in an interval is 0 in it.
+// This file shows tables. Each number of a row becomes a counter, whose value changes at
+// the begin of each interval. It is 0 in intervals without the row.
 
-// maxCounters bounds the counters. Those of rows that come when there are so many are left
-// out; the first rows of a table are its most important ones.
+// maxCounters bounds the counters. Numbers of rows that come later are left out; the first
+// rows of a table are the most important ones.
 const maxCounters = 4096
 
 // counters are the counters of tables.
@@ -22,19 +22,20 @@ type counters struct {
 	out   map[cell]bool
 }
 
-// A cell is a number of a table: the table, the row by its keys, the column.
+// A cell identifies a number of a table: the table's label, the keys of the
+// row, the column.
 type cell struct{ table, row, column string }
 
 type counter struct {
 	track *Track
-	seq   int // the interval that it was seen in last
+	seq   int // the last interval that had the number
 }
 
 func newCounters() counters {
 	return counters{of: map[cell]*counter{}, table: map[string][]*counter{}, out: map[cell]bool{}}
 }
 
-// Table takes a table of an interval.
+// Table makes counters of a table of an interval.
 func (b *Builder) Table(t *result.Table) {
 	if t.Seq == 0 {
 		return // there are no intervals
@@ -57,7 +58,7 @@ func (b *Builder) Table(t *result.Table) {
 	}
 }
 
-// cell shows a number of a row.
+// cell sets the counter of a number, and makes it if it is new.
 func (b *Builder) cell(at cell, c *result.Column, t *result.Table, v float64) {
 	x := b.counters.of[at]
 	if x == nil {
@@ -86,10 +87,11 @@ func (b *Builder) count(x *counter, t *result.Table, v float64) {
 	b.write()
 }
 
-// Uncounted is how many numbers of tables there was no room for: 4096 stand for more.
+// Uncounted returns how many numbers of tables have no counter; it counts up to
+// maxCounters.
 func (b *Builder) Uncounted() int { return len(b.counters.out) }
 
-// rowName is a row by its keys, as people read them.
+// rowName joins the keys of a row as text shows them.
 func rowName(columns []result.Column, row []event.Value) string {
 	var names []string
 	for i := range min(len(row), len(columns)) {

@@ -7,27 +7,28 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file gives tracks to threads, CPUs and keys.
+// This file assigns tracks to threads, CPUs and keys.
 
-// maxTracks bounds the threads, and the tracks below them, that are remembered. When they
-// are more, all are forgotten: tracks that come again get tracks of the same names, which
-// viewers show as one.
+// maxTracks bounds the tracks of threads, and the tracks below them, that are kept. At
+// the bound all are forgotten; they get new tracks with the same names later, and viewers
+// show tracks of one name as one.
 const maxTracks = 1 << 16
 
-// maxLanes bounds the tracks beside each other for slices that overlap. A slice that finds
-// no room is on a track of its own from then on.
+// maxLanes bounds the parallel tracks for slices that overlap. When all are in use, a new
+// track replaces the last one.
 const maxLanes = 64
 
 type tracks struct {
 	last    uint64
 	threads map[int32]*Track
-	pids    map[int32]int32 // of threads whose events were seen
+	pids    map[int32]int32 // processes of threads, by tid
 	cpus    map[int32]*Track
 	groups  map[string]*Track
 	lanes   map[below]*[]*Track
 }
 
-// below names the lanes of one kind of slices of a thread, or of a key.
+// below identifies the lanes (parallel tracks) of one kind of slices below a
+// thread, or of one key below a group.
 type below struct {
 	parent uint64
 	name   string
@@ -43,15 +44,14 @@ func newTracks() tracks {
 	}
 }
 
-// track makes a track.
+// track makes a track with the next ID.
 func (ts *tracks) track(t Track) *Track {
 	ts.last++
 	t.ID = ts.last
 	return &t
 }
 
-// of is the track of the thread that an event happened in; that of its CPU if no thread is
-// known.
+// of returns the track of the event's thread, or of its CPU if the thread is unknown.
 func (ts *tracks) of(b *Builder, e *event.Event) *Track {
 	if e.TID < 0 {
 		return ts.cpu(e.CPU)
@@ -66,7 +66,7 @@ func (ts *tracks) of(b *Builder, e *event.Event) *Track {
 	return ts.thread(e.PID, e.TID, e.CPU, name)
 }
 
-// named is the track of a thread that an event tells of.
+// named returns the track of another thread that an event names in its fields.
 func (ts *tracks) named(b *Builder, e *event.Event, tid int32) *Track {
 	if t := ts.threads[tid]; t != nil {
 		return t
@@ -86,7 +86,7 @@ func (ts *tracks) named(b *Builder, e *event.Event, tid int32) *Track {
 	return ts.thread(pid, tid, e.CPU, name)
 }
 
-// process remembers which process a thread is of.
+// process records the process of an event's thread.
 func (ts *tracks) process(e *event.Event) {
 	if e.TID <= 0 || e.PID < 0 {
 		return
@@ -97,7 +97,8 @@ func (ts *tracks) process(e *event.Event) {
 	ts.pids[e.TID] = e.PID
 }
 
-// thread remembers a thread. The idle threads are those of their CPUs.
+// thread makes the track of a thread. Idle threads have the tracks of their
+// CPUs.
 func (ts *tracks) thread(pid, tid, cpu int32, name string) *Track {
 	if tid == 0 {
 		return ts.cpu(cpu)
@@ -120,7 +121,7 @@ func (ts *tracks) cpu(cpu int32) *Track {
 	return t
 }
 
-// group is a track that only names those below it.
+// group returns the track that is the title of a group of tracks.
 func (ts *tracks) group(name string) *Track {
 	t := ts.groups[name]
 	if t == nil {
@@ -130,8 +131,8 @@ func (ts *tracks) group(name string) *Track {
 	return t
 }
 
-// below is a track for a slice, below another one: the lane of its depth, else the first
-// one whose last slice is over.
+// below returns a track for a slice below a parent: the given lane, or for lane -1 the
+// first lane whose last slice is over.
 func (ts *tracks) below(parent *Track, name string, it *Item, lane int) *Track {
 	at := below{parent.ID, name}
 	lanes := ts.lanes[at]

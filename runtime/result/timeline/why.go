@@ -10,13 +10,15 @@ import (
 	"ppscript/runtime/why/story"
 )
 
-// This file shows spans that were explained: the span on its thread, its causes below it, and each
-// thing that another thread did meanwhile below that thread, with a flow from the wait to it.
+// This file shows explained spans: the span and its causes below its thread. If the thread waited
+// for another thread, the other thread's activity is shown below that thread, with a flow from the
+// wait to it.
 
-// causes names the tracks of causes below a thread.
+// causes is the name of the tracks of causes below a thread.
 const causes = "why"
 
-// Why shows spans, which may be older than the events that came last.
+// Why makes the items of explained spans, which may be older than the latest
+// events.
 func (b *Builder) Why(spans []*result.WhySpan) {
 	spans = slices.Clone(spans)
 	slices.SortStableFunc(spans, func(x, y *result.WhySpan) int { return cmp.Compare(x.From, y.From) })
@@ -31,7 +33,7 @@ func (b *Builder) why(s *result.WhySpan) {
 	it.Track = b.tracks.below(b.threadOf(&s.Task), "slow", it, -1)
 	b.write()
 	lines := story.Lines(s, 0)
-	flows := []uint64{0} // by depth, from the line above to the one that follows
+	flows := []uint64{0} // by depth: the flow from a line to the first line below it
 	for i := range lines {
 		l := &lines[i]
 		*it = Item{Kind: Slice, Time: s.From + event.Time(l.At)}
@@ -39,7 +41,7 @@ func (b *Builder) why(s *result.WhySpan) {
 		it.End = it.Time + event.Time(l.NS)
 		it.Stack, it.EndStack = l.Link.Stack, l.Link.WakerStack
 		it.Follows, flows = flows[l.Depth], flows[:l.Depth+1]
-		flows[l.Depth] = 0 // it leads to the first one alone
+		flows[l.Depth] = 0 // a flow leads only to the first line
 		if next := i + 1; next < len(lines) && lines[next].Depth > l.Depth {
 			b.wakes.last++
 			it.Leads = b.wakes.last
@@ -50,7 +52,7 @@ func (b *Builder) why(s *result.WhySpan) {
 	}
 }
 
-// threadOf is the track of a thread that an explained span names.
+// threadOf returns the track of a thread that an explained span names.
 func (b *Builder) threadOf(t *result.WhyTask) *Track {
 	if t.TID <= 0 {
 		return b.tracks.group(causes)
@@ -59,7 +61,7 @@ func (b *Builder) threadOf(t *result.WhyTask) *Track {
 		return known
 	}
 	pid := t.PID
-	if pid <= 0 { // the explainer did not know the process
+	if pid <= 0 { // the explanation has no process
 		known := false
 		if pid, known = b.tracks.pids[t.TID]; !known {
 			pid = -1

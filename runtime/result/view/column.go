@@ -9,10 +9,10 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file makes columns of what their values are computed by: how wide they
-// are, and in which unit times and sizes are shown.
+// This file makes the columns of a table from the functions that compute their
+// values: their widths, and the units of times and sizes.
 
-// KeyColumn is the column of a key that a function computes.
+// KeyColumn makes the column of a key that a function computes.
 func (p *Prints) KeyColumn(name string, fn *flow.Fn) result.Column {
 	prog := p.printedProgram(fn)
 	c := result.Column{
@@ -33,8 +33,8 @@ func (p *Prints) KeyColumn(name string, fn *flow.Fn) result.Column {
 	return c
 }
 
-// AggColumn is the column of an aggregator over the values of a function, nil if
-// it only counts.
+// AggColumn makes the column of an aggregator over the values of a function; the
+// function is nil if the aggregator only counts.
 func (p *Prints) AggColumn(name string, op *agg.Op, of *flow.Fn) result.Column {
 	c := result.Column{Name: name, Prec: result.UnitPrec, Width: op.Column.Width,
 		Merging: op.Column.Merging}
@@ -52,8 +52,8 @@ func (p *Prints) AggColumn(name string, op *agg.Op, of *flow.Fn) result.Column {
 	return c
 }
 
-// printedProgram is a program of a function as its values are shown: also of a function that is
-// interpreted though it could be compiled.
+// printedProgram returns a program of a function, for the type of its values. An interpreted
+// function that could be compiled counts as compiled here.
 func (p *Prints) printedProgram(fn *flow.Fn) *expr.Program {
 	prog := fn.Any()
 	if n := p.NodeOf(prog); n != nil && n != prog.Node {
@@ -62,7 +62,7 @@ func (p *Prints) printedProgram(fn *flow.Fn) *expr.Program {
 	return prog
 }
 
-// UnitOf is the unit in which the values of p are shown.
+// UnitOf returns the unit in which the values of p are shown.
 func UnitOf(p *expr.Program) unit.Unit {
 	switch expr.UnitOf(p.Node) {
 	case event.Nanos:

@@ -5,8 +5,9 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// TextOf makes the text of events that are made here: their fields, with the texts
-// that tables show in place of values, by field, and times as people write them.
+// TextOf returns a function that appends the text of a derived event: its fields,
+// with durations in readable units. texts has, by field, functions that return the
+// text for a value, as in tables.
 func TextOf(s *event.Schema, texts map[string]CellFunc) func(dst []byte, e *event.Event) []byte {
 	var shown []int
 	for i := range s.Fields {
@@ -27,7 +28,7 @@ func TextOf(s *event.Schema, texts map[string]CellFunc) func(dst []byte, e *even
 	}
 }
 
-// appendCell appends a value as tables show it.
+// appendCell appends a value in the form of tables.
 func appendCell(dst []byte, text CellFunc, f *event.Field, v event.Value) []byte {
 	if text != nil {
 		if t, err := text(v); err == nil {

@@ -8,10 +8,10 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// An Exec evaluates expressions for what they print. It is a flow.Sink.
+// An Exec evaluates expressions that print, for each event. It is a flow.Sink.
 type Exec struct {
-	Out      io.Writer       // is set before events flow
-	Programs []*expr.Program // by stream; nil for those that have none
+	Out      io.Writer       // set before the first event
+	Programs []*expr.Program // by stream; nil for streams without one
 	Errs     flow.Errors
 	frame    expr.Frame
 }
@@ -30,5 +30,5 @@ func (x *Exec) Events(evs []*event.Event) {
 	}
 }
 
-// Lost implements flow.Sink: the session reports losses, once for all.
+// Lost implements flow.Sink: the session reports losses once for all sinks.
 func (x *Exec) Lost(int32, uint64, event.Time) {}

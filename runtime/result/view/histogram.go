@@ -10,9 +10,10 @@ import (
 // This file makes the finished histogram of an interval: .sort, .text, .unit
 // and .title apply to its keys, and the unit also to its bounds.
 
-// Histogram makes a histogram of its rows. columns are the columns of its keys and then the column
-// of its value, shows how people read the keys; nil shows the value. other is the row of
-// the keys that found no room; it comes last, and has no buckets if all found room.
+// Histogram makes a histogram of its rows. columns are the columns of its keys, and last the
+// column of its value. shows return the texts of keys, by column; nil shows the value. other is
+// the common row of all keys beyond the bound on keys. It becomes the last row; it has no buckets
+// if there are no such keys.
 func (v *View) Histogram(m result.Meta, rows []result.KeyDistribution, other result.KeyDistribution,
 	columns []result.Column, shows []Show) (*result.Table, error) {
 	m.Title = Title(v.Title, &m)
@@ -55,7 +56,7 @@ func (v *View) Histogram(m result.Meta, rows []result.KeyDistribution, other res
 	return h, nil
 }
 
-// ofKeys is the part of the view about columns of these names.
+// ofKeys returns the part of the view for columns of these names.
 func (v *View) ofKeys(names []string) *View {
 	own := &View{}
 	if v.Raw[""] {

@@ -6,22 +6,23 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// This file makes the events that a log shows: other fields than the events have, which
-// are computed for each.
+// This file makes the events that a log shows if its script chose other fields, which
+// are computed for each event.
 
-// Fields says what a log shows in place of the fields of its events.
+// Fields are the fields that a log shows in place of the events' own.
 type Fields struct {
 	Names   []string
 	Values  []*flow.Fn
-	Streams []*event.Stream // of what is shown, by stream of the event
-	// Stacks tell the stack of an event, by stream; nil if none is shown.
+	Streams []*event.Stream // the streams of the shown events, by the stream of the original event
+	// Stacks returns the stack of an event, by stream; nil if none is shown.
 	Stacks []func(e *event.Event) uint64
 
-	Heading *flow.Fn // nil: the fields are what text shows too
+	Heading *flow.Fn // nil: text shows the fields
 	Text    *flow.Fn // likewise
 }
 
-// Schema describes what is shown of the events of a stream.
+// Schema returns the schema of the events that are shown for the events of a
+// stream.
 func (s *Fields) Schema(of *event.Schema, stream int, prints *Prints) *event.Schema {
 	schema := &event.Schema{System: of.System, Name: of.Name, Named: of.Named}
 	stack := s.Stacks != nil
@@ -53,8 +54,8 @@ func (s *Fields) Schema(of *event.Schema, stream int, prints *Prints) *event.Sch
 // LogEvents makes the events of one log of one instance.
 type LogEvents struct {
 	*Fields
-	streams []*event.Stream // the instance's
-	// Line is the text of the event at hand.
+	streams []*event.Stream // streams of this instance
+	// Line is the text of the last event passed to Of, if Text is set.
 	Line string
 	Errs flow.Errors
 
@@ -63,13 +64,13 @@ type LogEvents struct {
 	derived event.Derived
 }
 
-// Show returns a Shown whose events are of streams, which stand for those of s.
+// Show returns a LogEvents for one instance; streams replace s.Streams.
 func (s *Fields) Show(streams []*event.Stream) *LogEvents {
 	return &LogEvents{Fields: s, streams: streams}
 }
 
-// Of is the event as it is shown, valid until the next call, and its heading
-// and parts. A value that fails is absent, and counted.
+// Of returns the event to show, valid until the next call, with its heading and
+// parts. A value whose function fails is left empty, and counted as an error.
 func (s *LogEvents) Of(e *event.Event) (shown *event.Event, heading string, parts [2]*event.Event) {
 	s.derived.Slots = s.derived.Slots[:0]
 	for _, fn := range s.Values {

@@ -11,12 +11,13 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file shows cells as people read them.
+// This file makes the texts of cells from the functions that name values.
 
-// A Show tells how people read a value, as Field.Shown does.
+// A Show returns the text that people see instead of a value, like Field.Shown;
+// ok is false if the value has none.
 type Show func(v event.Value) (text string, ok bool)
 
-// Tuple shows the members of a composite key, each in its way.
+// Tuple shows the members of a composite key, each with its own Show.
 func Tuple(each []Show) Show {
 	return func(v event.Value) (string, bool) {
 		list := v.List()
@@ -31,7 +32,7 @@ func Tuple(each []Show) Show {
 	}
 }
 
-// Agreed shows what all agree about.
+// Agreed returns a text only if all functions return the same one.
 func Agreed(all []Show) Show {
 	return func(v event.Value) (string, bool) {
 		text, ok := all[0](v)
@@ -44,7 +45,8 @@ func Agreed(all []Show) Show {
 	}
 }
 
-// textBy is a value as show, which may be nil, or else its kind shows it.
+// textBy returns the text of show, which may be nil, or else the usual text of
+// the value.
 func textBy(show Show, v event.Value) string {
 	if show != nil {
 		if text, ok := show(v); ok {
@@ -57,7 +59,8 @@ func textBy(show Show, v event.Value) string {
 	return v.String()
 }
 
-// Cell shows the cells of an aggregator whose argument's values show shows.
+// Cell returns a Show for the cells of an aggregator; show returns the texts of
+// the values of its argument.
 func Cell(op *agg.Op, show Show) Show {
 	switch {
 	case show == nil || !op.Column.Values:
@@ -76,7 +79,7 @@ func Cell(op *agg.Op, show Show) Show {
 	return show
 }
 
-// members shows a list by its members.
+// members shows each member of a list with show.
 func members(show Show) Show {
 	return func(v event.Value) (string, bool) {
 		if v.Kind != event.ListValue {
@@ -90,8 +93,8 @@ func members(show Show) Show {
 	}
 }
 
-// NameCells gives columns the names of their cells, but for those that a script
-// shows in its own way.
+// NameCells sets the Names of columns from shows, except for columns with a
+// Text of the script.
 func NameCells(columns []result.Column, shows []Show, rows iter.Seq[[]event.Value]) {
 	for i, show := range shows {
 		if show == nil || columns[i].Text != nil {
@@ -114,7 +117,7 @@ func NameCells(columns []result.Column, shows []Show, rows iter.Seq[[]event.Valu
 	}
 }
 
-// named leaves out what the view shows as numbers.
+// named removes the shows of columns that the view shows as numbers.
 func (v *View) named(columns []result.Column, shows []Show) []Show {
 	if len(v.Raw) == 0 {
 		return shows

@@ -10,26 +10,29 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// This file shows keys and columns as the kernel prints them: TCP_SYN_SENT
-// instead of 2. A result keeps the numbers, which are grouped, sorted and
-// computed with; their texts are made when its rows are shown. So they cost
-// nothing for an event, and are the same whichever engine counted: a program of the
-// kernel, native code or the interpreter.
+// This file shows keys and columns as the kernel prints them: TCP_SYN_SENT instead
+// of 2. A result keeps the numbers, by which it is grouped, sorted and computed;
+// the texts are made when its rows are shown. So they cost nothing per event, and
+// are the same for all engines: kernel programs, native code and the interpreter.
 
-// Prints finds how values of functions are shown. The zero Prints knows no addresses.
+// Prints finds the texts for the values of functions. The zero Prints has no names of
+// addresses and containers.
 type Prints struct {
-	// Raw shows numbers; addresses stay addresses.
+	// Raw shows numbers instead of names; addresses stay in hex.
 	Raw bool
-	// Function is the function of the kernel at an address; nil knows none.
+	// Function returns the kernel's function at an address; nil if addresses
+	// have no names.
 	Function func(addr uint64) string
-	// NameOf is the name of a container or a pod by its id; nil knows none.
+	// NameOf returns the name of a container or a pod by its id; nil if they
+	// have no names.
 	NameOf func(id string) (string, bool)
-	// would is what interpreted programs, and the nodes of interpreted names, would be
-	// if they were compiled.
+	// would has the nodes that interpreted programs, and interpreted names, would have
+	// if they were compiled; by program or node.
 	would map[any]expr.Node
 }
 
-// Would notes what an interpreted program, or the node of an interpreted name, would be.
+// Would records the node that an interpreted program or name would have if it were
+// compiled.
 func (p *Prints) Would(of any, be expr.Node) {
 	if p.would == nil {
 		p.would = map[any]expr.Node{}
@@ -37,8 +40,8 @@ func (p *Prints) Would(of any, be expr.Node) {
 	p.would[of] = be
 }
 
-// NodeOf is what a program computes, also of a function that is interpreted
-// though it could be compiled. Nil is not known.
+// NodeOf returns the node that a program computes, also for an interpreted
+// function that could be compiled; nil if unknown.
 func (p *Prints) NodeOf(prog *expr.Program) expr.Node {
 	if n, ok := p.would[prog]; ok {
 		return n
@@ -46,7 +49,8 @@ func (p *Prints) NodeOf(prog *expr.Program) expr.Node {
 	return prog.Node
 }
 
-// Rebind is a name of an event as it is used on the part of a pair.
+// Rebind converts the node of an event's name to the node for an event of a
+// pair, including the node in would.
 func (p *Prints) Rebind(v expr.Node, part expr.Part) expr.Node {
 	n := expr.Rebind(v, expr.Self, part)
 	if would, ok := p.would[v]; ok {
@@ -55,10 +59,11 @@ func (p *Prints) Rebind(v expr.Node, part expr.Part) expr.Node {
 	return n
 }
 
-// Of finds how values of a function are shown; nil is as they are.
+// Of returns the Show for the values of a function; nil if they are shown
+// unchanged.
 func (p *Prints) Of(fn *flow.Fn) Show { return p.ByAll(p.Nodes(fn)) }
 
-// Nodes are what the programs of a function compute.
+// Nodes returns the nodes that the programs of a function compute.
 func (p *Prints) Nodes(fn *flow.Fn) []expr.Node {
 	if fn == nil {
 		return nil
@@ -68,9 +73,9 @@ func (p *Prints) Nodes(fn *flow.Fn) []expr.Node {
 	return nodes
 }
 
-// ByAll finds how values are shown that come from one of several nodes, as
-// where several events arrive: a value whose text they do not agree about is a
-// number.
+// ByAll returns the Show for values that come from one of several nodes, such
+// as of several events. A value is shown as a number if the nodes' texts for it
+// differ.
 func (p *Prints) ByAll(nodes []expr.Node) Show {
 	var all []Show
 	var fields []*event.Field
@@ -95,7 +100,7 @@ func (p *Prints) ByAll(nodes []expr.Node) Show {
 	return Agreed(all)
 }
 
-// By finds how values of a node are shown.
+// By returns the Show for the values of a node.
 func (p *Prints) By(n expr.Node) Show {
 	if again, ok := p.would[n]; ok {
 		n = again
@@ -122,7 +127,7 @@ func (p *Prints) By(n expr.Node) Show {
 	}
 }
 
-// hexText is an address as people read it.
+// hexText returns an address in hex.
 func hexText(v event.Value) (string, bool) {
 	if !v.Numeric() {
 		return "", false
@@ -130,7 +135,7 @@ func hexText(v event.Value) (string, bool) {
 	return "0x" + strconv.FormatUint(v.Uint(), 16), true
 }
 
-// names finds the names of a field's values; nil if it has none.
+// names returns the Show for a field's values; nil if they have no names.
 func (p *Prints) names(f *event.Field) Show {
 	switch {
 	case f == nil, p.Raw:
@@ -146,7 +151,8 @@ func (p *Prints) names(f *event.Field) Show {
 	return nil
 }
 
-// NameAddresses gives the names of addresses to a field that holds values of some nodes.
+// NameAddresses sets Shown of a field that holds the values of some nodes, and its unit
+// if they are addresses.
 func (p *Prints) NameAddresses(f *event.Field, nodes ...expr.Node) {
 	f.Shown = p.ByAll(nodes)
 	if f.Unit == event.NoUnit && p.addresses(nodes) {
@@ -154,7 +160,7 @@ func (p *Prints) NameAddresses(f *event.Field, nodes ...expr.Node) {
 	}
 }
 
-// addresses reports that all nodes yield addresses.
+// addresses reports whether all nodes yield addresses.
 func (p *Prints) addresses(nodes []expr.Node) bool {
 	for _, n := range nodes {
 		if again, ok := p.would[n]; ok {
@@ -178,7 +184,7 @@ func (p *Prints) code() Show {
 	find := p.Function
 	return func(v event.Value) (string, bool) {
 		if !v.Numeric() || int64(v.Uint()) >= 0 {
-			return "", false // of a program
+			return "", false // an address of a user program
 		}
 		name := find(v.Uint())
 		return name, !strings.HasPrefix(name, "0x")

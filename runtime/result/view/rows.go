@@ -7,22 +7,22 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file prepares rows that are shown one by one, when they come. The methods of
-// tables say how they look; but nobody knows the rows behind, so that columns are as
-// wide as the script says, and the texts of cells are made when a row is shown.
+// This file prepares logs whose rows are shown one by one. The same methods as for
+// tables say how they look. But the later rows are not known, so columns have the
+// widths of the script, and the texts of cells are made when a row is shown.
 
-// Rows are the rows of a log. They serve one run.
+// Rows prepares the rows of a log in one run.
 type Rows struct {
 	result.Rows
-	// Err is the first error of a script's function that makes the text of a cell.
+	// Err is the first error of a script's function for the text of a cell.
 	Err error
 
-	keep  []int // the columns that are shown, by their places in a row
+	keep  []int // the indexes of the columns that are shown
 	cells []event.Value
 }
 
-// Rows prepares rows with these columns. shows are how people read the cells, by column;
-// nil shows the value.
+// Rows prepares rows with these columns. shows return the texts of cells, by column; nil
+// shows the value.
 func (v *View) Rows(columns []result.Column, shows []Show) (*Rows, error) {
 	r := &Rows{}
 	t := &result.Table{Columns: slices.Clone(columns)}
@@ -64,21 +64,21 @@ func (v *View) Rows(columns []result.Column, shows []Show) (*Rows, error) {
 	}
 	for _, i := range r.keep {
 		c := t.Columns[i]
-		c.Width = max(c.Width, len(c.Title())) // the header has nothing but its own width to go by
+		c.Width = max(c.Width, len(c.Title())) // the header is shown before the first row
 		r.Columns = append(r.Columns, c)
 	}
 	r.Layout = v.Layout
 	return r, nil
 }
 
-// OneByOne reports that the view does nothing for which all rows must be known.
+// OneByOne reports whether the view has no steps that need all rows.
 func (v *View) OneByOne() bool {
 	return len(v.Steps) == 0 && v.Row == nil && v.Pack == nil && v.Whole == nil && v.OnlyIf == "" &&
 		!v.Live && v.Layout.Pivot == nil && v.File == "" && v.Title == ""
 }
 
-// text calls a script's function for a cell. An error shows the value as it is, and ends
-// the run.
+// text returns a function that calls a script's function for a cell. After an error, the
+// value is shown unchanged, and the run ends.
 func (r *Rows) text(fn CellFunc) func(event.Value) string {
 	return func(v event.Value) string {
 		text, err := fn(v)
@@ -92,7 +92,7 @@ func (r *Rows) text(fn CellFunc) func(event.Value) string {
 	}
 }
 
-// Cells are the cells of a row that are shown, valid until the next call.
+// Cells returns the cells of a row that are shown, valid until the next call.
 func (r *Rows) Cells(row []event.Value) []event.Value {
 	r.cells = r.cells[:0]
 	for _, i := range r.keep {

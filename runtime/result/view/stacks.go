@@ -2,19 +2,21 @@ package view
 
 import "ppscript/runtime/stack/listing"
 
-// Stacks is how counts by stack are shown: .top, .title, .totals, .flat and .annotate.
+// Stacks says how counts by stack are shown: .top, .title, .totals, .flat and
+// .annotate.
 type Stacks struct {
 	Title string
-	Top   int // stacks to show; 0 is all
-	// Totals says in text what all of them add up to.
+	Top   int // number of stacks to show; 0 is all
+	// Totals shows the sum of all stacks in text.
 	Totals bool
-	// Code shows the code of one function in their place; nil shows stacks.
+	// Code shows the code of one function in place of stacks; nil shows stacks.
 	Code *listing.Choice
-	// Flat shows a table by these keys in place of stacks; see result.Stacks.Flat. Nil shows stacks.
+	// Flat shows a table by these keys in place of stacks, see result.Stacks.Flat; nil shows
+	// stacks.
 	Flat []string
 }
 
-// Shape is the form of what is shown.
+// Shape returns the shape of the result: "table" or "stacks".
 func (s *Stacks) Shape() string {
 	if s.Code != nil || s.Flat != nil {
 		return "table"
@@ -22,7 +24,7 @@ func (s *Stacks) Shape() string {
 	return "stacks"
 }
 
-// Base is what the result is called, for files or to be shown.
+// Base returns the base name of the result, for a file or to be shown.
 func (s *Stacks) Base(file bool) string {
 	switch {
 	case s.Code != nil:

@@ -14,14 +14,15 @@ import (
 
 // This file finishes the table of an interval: .sort, .top, .with_, .unit and .format.
 
-// Title fills the numbers of an interval into a title.
+// Title replaces {samples} and {total} in a title by the numbers of an
+// interval.
 func Title(title string, m *result.Meta) string {
 	return strings.NewReplacer("{samples}", strconv.FormatUint(m.Samples, 10),
 		"{total}", strconv.FormatUint(m.TotalSamples, 10)).Replace(title)
 }
 
-// Table finishes a table. shows are how people read the cells, by column; nil shows the
-// value.
+// Table applies the view to a table. shows return the texts of cells, by column; nil
+// shows the value.
 func (v *View) Table(t *result.Table, shows []Show) error {
 	for row := range t.All() {
 		exact(row, shows)
@@ -33,8 +34,8 @@ func (v *View) Table(t *result.Table, shows []Show) error {
 		t.Rows = nil
 	}
 
-	// The steps that sort look at all rows: several sorts, most important
-	// first, are one.
+	// Consecutive sorts are applied together: the first one is the most
+	// important.
 	var sorts []Step
 	for _, s := range v.Steps {
 		if s.Sort != "" {
@@ -66,9 +67,9 @@ func (v *View) Table(t *result.Table, shows []Show) error {
 	return nil
 }
 
-// exact makes texts of cells valid UTF-8 that no other text has, neither the key of the events that found
-// no room. Bytes that have a name, such as those of an IP address, stay as they are: the name is looked up by
-// them.
+// exact converts texts of cells to valid UTF-8. Different texts stay different, and none becomes
+// the key of the common row of other keys. Bytes that have a name, such as an IP address, are not
+// changed, since the name is looked up by them.
 func exact(row []event.Value, shows []Show) {
 	for i, v := range row {
 		if i < len(shows) && shows[i] != nil && inexact(v) {
@@ -91,7 +92,7 @@ func exact(row []event.Value, shows []Show) {
 	}
 }
 
-// inexact reports that exact changes a cell.
+// inexact reports whether exact changes a cell.
 func inexact(v event.Value) bool {
 	switch v.Kind {
 	case event.StrValue:
@@ -104,8 +105,8 @@ func inexact(v event.Value) bool {
 
 func exactText(s string) string { return agg.Named(plain.Exact(s)) }
 
-// others brings the row of the keys that found no room behind the others, in front of their
-// sums. Lines that a script makes of rows leave it out: they are about keys.
+// others moves Table.Other to the end of the rows, before the row of sums. It is left out
+// if the script makes lines from rows, since its functions expect keys.
 func (v *View) others(t *result.Table) {
 	other := t.Other
 	t.Other = nil
@@ -120,8 +121,7 @@ func (v *View) others(t *result.Table) {
 	t.Rows = slices.Insert(t.Rows, at, other)
 }
 
-// sayOther keeps the texts of columns, which scripts make, from the row of the keys that
-// found no room.
+// sayOther prevents that functions of scripts make texts for the cells of Table.Other.
 func sayOther(columns []result.Column) {
 	for i := range columns {
 		c := &columns[i]
@@ -136,7 +136,7 @@ func sayOther(columns []result.Column) {
 	}
 }
 
-// sort orders by the first of the sorts, rows that are equal there by the
+// sort orders rows by the first of the sorts, rows with equal cells by the
 // next, and so on.
 func (v *View) sort(t *result.Table, sorts []Step) error {
 	for _, s := range slices.Backward(sorts) {
@@ -156,7 +156,7 @@ func (v *View) with(t *result.Table, s Step) error {
 	return t.AppendColumn(c, func(row []event.Value) (event.Value, error) { return s.Fn(names, row) })
 }
 
-// share adds how much of the sum of a column each row has.
+// share adds a column with each row's share of a column's sum, in percent.
 func share(t *result.Table, c result.Column, of string) error {
 	i, err := t.Index(of)
 	if err != nil {
@@ -174,7 +174,8 @@ func share(t *result.Table, c result.Column, of string) error {
 	})
 }
 
-// dress settles units, widths, texts and names, and takes hidden columns out.
+// dress sets units, widths, texts and names of columns, and removes hidden
+// columns.
 func (v *View) dress(t *result.Table, shows []Show) error {
 	for _, name := range sorted(v.Units) {
 		u := v.Units[name]
@@ -233,8 +234,8 @@ func (v *View) dress(t *result.Table, shows []Show) error {
 		v.arrange(t)
 		return nil
 	}
-	// Lines see hidden columns too; arranging makes other rows of the same
-	// order.
+	// Lines are made before hidden columns are removed, which makes new rows in
+	// the same order.
 	texts, err := v.Row(t.Names(), t.Rows)
 	if err != nil {
 		return err
@@ -255,8 +256,8 @@ func (v *View) dress(t *result.Table, shows []Show) error {
 	return nil
 }
 
-// setText makes the texts of column i. A column's text has no way to fail: they
-// are worked out now.
+// setText makes the texts of column i. Column.Text cannot return an error, so
+// all texts are made now.
 func setText(t *result.Table, i int, fn CellFunc) error {
 	texts := map[string]string{}
 	for row := range t.All() {
@@ -273,7 +274,8 @@ func setText(t *result.Table, i int, fn CellFunc) error {
 	return nil
 }
 
-// beside puts the margin of the last of the columns behind it, in the same unit.
+// beside appends the column with the margins of the last column in keep, if
+// there is one, and sets its unit.
 func beside(t *result.Table, keep []int, margins map[string]int) []int {
 	of := &t.Columns[keep[len(keep)-1]]
 	at, ok := margins[of.Name]
@@ -284,7 +286,8 @@ func beside(t *result.Table, keep []int, margins map[string]int) []int {
 	return append(keep, at)
 }
 
-// arrange takes hidden columns out, moves the last one to the end, and margins beside what they are of.
+// arrange removes hidden columns, moves the column v.Last to the end, and moves margins to the
+// columns that they belong to.
 func (v *View) arrange(t *result.Table) {
 	margins := map[string]int{}
 	for i, c := range t.Columns {
@@ -344,7 +347,7 @@ func sorted[V any](m map[string]V) []string {
 	return names
 }
 
-// TopN is the number of rows that the view keeps; 0 is all.
+// TopN returns the number of rows that the view keeps; 0 is all.
 func (v *View) TopN() int {
 	n := 0
 	for _, s := range v.Steps {

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// A Result shows the value of an expression for every event. Session sets
-// Out before events flow.
+// A Result shows the value of an expression for every event. Package session
+// sets Out before the first event.
 type Result struct {
 	Out   io.Writer
 	Fn    *flow.Fn
@@ -31,7 +31,8 @@ func (r *Result) Show(e *event.Event) {
 	fmt.Fprintf(r.Out, "result: %s\n", valueText(v))
 }
 
-// valueText is a value as a calculator shows it: integers in both bases.
+// valueText returns the text of a value: integers in decimal and hex, strings
+// in quotes.
 func valueText(v event.Value) string {
 	switch v.Kind {
 	case event.IntValue, event.UintValue:

@@ -6,79 +6,84 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A View is how a table is shown: .sort, .top, .unit, .title, .with_ and
+// A View says how a table is shown: .sort, .top, .unit, .title, .with_ and
 // .format. Steps run in order on each finished table.
 type View struct {
 	Title string
 	Steps []Step
 	ColumnViews
 	Layout result.Layout
-	// Row replaces the columns in text output by a line of the script's own.
+	// Row makes a line for each row, which text output shows instead of the
+	// columns; nil shows the columns.
 	Row LinesFunc
-	// Pack makes the text of all rows for a terminal; nil if there is none.
+	// Pack makes one compact text of all rows for a terminal; nil if there is
+	// none.
 	Pack PackFunc
-	// Whole keeps slots of time whole; nil if there are none.
+	// Whole says that a key is a slot of time, whose row is shown when the slot
+	// is over; nil if there is none.
 	Whole *Whole
-	// OnlyIf names a column; a table in which it is zero everywhere is not
-	// shown.
+	// OnlyIf names a column; a table is not shown if that column is zero in all
+	// rows.
 	OnlyIf string
-	// Live shows each interval in the place of the one before, where results go
-	// to a terminal.
+	// Live shows each interval in place of the previous one, if the output is a
+	// terminal.
 	Live bool
-	// File takes the table in place of the output; "" is the output.
+	// File is the path of a file that the table is written to; "" is the usual
+	// output.
 	File string
 }
 
-// ColumnViews say how columns are shown, by their names.
+// ColumnViews says how columns are shown, by their names.
 type ColumnViews struct {
-	Units  map[string]unit.Unit // "" for all
+	Units  map[string]unit.Unit // "" means all columns
 	Texts  map[string]CellFunc
 	Widths map[string]Width
 	Hidden map[string]bool
-	Raw    map[string]bool // those that show numbers, not names; "" for all
-	Last   string          // the one that comes last
+	Raw    map[string]bool // columns that show numbers, not names; "" means all
+	Last   string          // the column that is moved to the end
 }
 
-// A Step changes a finished table: sort, top, with.
+// A Step is one change of a finished table: sort, top, totals or with. Only one
+// of Sort, Top, Totals and With is set.
 type Step struct {
-	Sort    string // column
+	Sort    string // column to sort by
 	Reverse bool
 	Top     int    // rows to keep, if > 0
-	Totals  string // the first column of a row of sums
+	Totals  string // label in the first column of a row of sums
 	With    string // column to add
 	Fn      RowFunc
-	Share   string // in place of Fn: the column of whose sum the new one is a share
+	Share   string // in place of Fn: the new column is the share of this column's sum
 	Unit    unit.Unit
 }
 
-// Width is how a column looks in text output; zero members leave it as it is.
+// Width says how a column looks in text output; zero members change nothing.
 // Shape makes the text of a cell, which JSON and CSV do not have.
 type Width struct {
 	Min         int
 	Left, Right bool
 	Prec        *int // decimals
 	Sep         string
-	ShareOf     string // the column that this one is a part of
-	Alarm       bool   // red when it is not zero
+	ShareOf     string // the column that has the total for this one
+	Alarm       bool   // cells that are not zero are red
 	Clock       result.Clock
-	Title       string // above the column
+	Title       string // title above the column
 	Shape       CellFunc
 }
 
-// CellFunc shows a cell: the script's function of one value.
+// CellFunc is a script's function that returns the text of a value.
 type CellFunc func(v event.Value) (string, error)
 
-// LinesFunc makes a line of each row.
+// LinesFunc makes a line for each row.
 type LinesFunc func(names []string, rows [][]event.Value) ([]string, error)
 
 // PackFunc makes a text of all rows.
 type PackFunc func(names []string, rows [][]event.Value) (string, error)
 
-// RowFunc computes from a row, given by column names: a new cell, a line.
+// RowFunc computes a new cell from a row, whose columns have these names.
 type RowFunc func(names []string, row []event.Value) (event.Value, error)
 
-// Whole says that a key column is the number of a slot of time: multiples of the
-// period, in ns of the events' clock.
+// Whole names the key column that has the numbers of slots of time: the time of
+// an event divided by Period, in ns of the events' clock.
 type Whole struct {
 	Column string
 	Period int64
