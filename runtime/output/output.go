@@ -1,6 +1,8 @@
-// Package output decides which reports a run needs for the files that it writes for other
-// tools, beside those of its script. The forms of the files are packages below this one;
-// render and picture have those of flame graphs and pprof. Session delivers the reports.
+// Package output adds further outputs to a run, besides the results that its script
+// shows: files for other tools, servers, and pages. It decides which reports the files
+// need, and passes the results to sinks. A Sink is one such output. The formats are in
+// the packages below this one; packages render and picture have flame graphs and pprof.
+// Package session delivers the reports.
 package output
 
 import (
@@ -12,29 +14,30 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Stdout as StackFiles.FlameGraph prints folded stacks among the results.
+// Stdout as StackFiles.FlameGraph prints folded stacks to the standard output,
+// between the results.
 const Stdout = "-"
 
-// StackFiles are the files that the stacks of a run go to; "" is none.
+// StackFiles are the files that the stacks of a run are written to; "" is none.
 type StackFiles struct {
-	// FlameGraph is folded text, or a flame graph if it ends in .svg or .html, or
-	// pprof's form (.pb.gz). Stdout prints folded text.
+	// FlameGraph is the path of a flame graph (.svg or .html), a file for pprof
+	// (.pb.gz), or else of folded text. Stdout prints folded text.
 	FlameGraph string
-	// FlameBase is a file of folded stacks: FlameGraph, an SVG, then shows which
-	// functions grew and shrank since.
+	// FlameBase is a file of folded stacks. If it is not "", FlameGraph shows
+	// which functions grew and shrank since then.
 	FlameBase string
-	Pprof     string // has pprof's form
-	// Profiles are the stacks of each interval, for sinks that send them.
+	Pprof     string // path of a file for pprof
+	// Profiles asks for the stacks of each interval, for sinks that send them.
 	Profiles bool
 }
 
-// Profiles, as plan.Stacks.File, are counts for sinks that send them.
+// Profiles as plan.Stacks.File marks counts for sinks that send them.
 const Profiles = "profiles"
 
-// A NamedFile is a file with the option that names it.
+// A NamedFile is the path of a file, and the option that it was given by.
 type NamedFile struct{ Option, Path string }
 
-// List is the files with the options that name them.
+// List returns the files that are not "", with their options.
 func (s *StackFiles) List() (list []NamedFile) {
 	for _, f := range []NamedFile{
 		{picture.FlameGraph, s.FlameGraph}, {"pprof", s.Pprof},
@@ -46,7 +49,7 @@ func (s *StackFiles) List() (list []NamedFile) {
 	return list
 }
 
-// Path is the value of an option.
+// Path returns the value of an option.
 func (s *StackFiles) Path(option string) string {
 	for _, f := range s.List() {
 		if f.Option == option {
@@ -56,9 +59,8 @@ func (s *StackFiles) Path(option string) string {
 	return ""
 }
 
-// Reports are the counts that the files need, for what the script
-// reports: its stacks, else the events of its first log, else of its first
-// result.
+// Reports returns the reports that the files need: the script's stacks, else
+// stacks of the events of its first log, else of its first result.
 func (s *StackFiles) Reports(reports []plan.Report) ([]plan.Report, error) {
 	files := s.List()
 	if s.Profiles {
@@ -69,7 +71,7 @@ func (s *StackFiles) Reports(reports []plan.Report) ([]plan.Report, error) {
 	}
 	spec := stacksOf(reports)
 	if !s.Profiles && tellsWhy(reports) {
-		return nil, nil // that result has the stacks, which come with its delivery
+		return nil, nil // the files get the stacks from that result, see picture.Why
 	}
 	if spec == nil {
 		return nil, diag.Errorf(diag.Usage, "write stacks", files[0].Path,
@@ -85,8 +87,8 @@ func (s *StackFiles) Reports(reports []plan.Report) ([]plan.Report, error) {
 	return list, nil
 }
 
-// With is what a script reports together with what the files show, and what others do. Without lines, logs
-// are left out if there are files: these have their events.
+// With returns the reports of a script together with the reports for the files and others. With
+// noLines, logs are left out if there are such reports, which have the events of the logs.
 func (s *StackFiles) With(reports, others []plan.Report, noLines bool) ([]plan.Report, error) {
 	files, err := s.Reports(reports)
 	if err != nil {
@@ -102,7 +104,8 @@ func (s *StackFiles) With(reports, others []plan.Report, noLines bool) ([]plan.R
 	return append(slices.Clip(reports), files...), nil
 }
 
-// tellsWhy reports that files show where the time of slow spans went.
+// tellsWhy reports whether the files show the explanation of slow spans: the
+// script explains spans and reports no stacks.
 func tellsWhy(reports []plan.Report) bool {
 	why := false
 	for _, r := range reports {
@@ -136,13 +139,13 @@ func stacksOf(reports []plan.Report) *plan.Stacks {
 	return nil
 }
 
-// TimelineFiles are the files that show along a time axis what happened; "" is none.
+// TimelineFiles are the files that show events on a time axis; "" is none.
 type TimelineFiles struct {
 	Perfetto string // for ui.perfetto.dev
 	Firefox  string // for profiler.firefox.com
 }
 
-// List is the files with the options that name them.
+// List returns the files that are not "", with their options.
 func (f *TimelineFiles) List() (list []NamedFile) {
 	for _, one := range []NamedFile{{picture.Perfetto, f.Perfetto}, {picture.Firefox, f.Firefox}} {
 		if one.Path != "" {
@@ -152,8 +155,8 @@ func (f *TimelineFiles) List() (list []NamedFile) {
 	return list
 }
 
-// Reports is the report that the files need, of what the others are made of; none
-// without a file.
+// Reports returns the report that the files need, which has the inputs of all
+// other reports; none without a file.
 func (f *TimelineFiles) Reports(reports []plan.Report) []plan.Report {
 	if len(f.List()) == 0 {
 		return nil

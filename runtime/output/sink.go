@@ -12,31 +12,32 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Sink takes the results of a run, beside the place where -o and --format show them:
-// a page in a browser, metrics, files of columns. Tables, histograms and stacks may be
-// kept, not changed; lines and details are views that die when the call returns.
+// A Sink is a further output for the results of a run, besides the output that -o and
+// --format select: a page in a browser, metrics, Parquet files. It may keep tables,
+// histograms and stacks, but must not change them. Lines and details are views that
+// die when the call returns.
 type Sink interface {
 	render.Renderer
-	// Begin comes once, before the first result; not if the run ends before events are
-	// opened.
+	// Begin is called once, before the first result, unless the run ends before events
+	// are opened.
 	Begin(about About) error
-	// Close ends the sink, also after a failure of it. What it could not deliver is its
-	// error.
+	// Close ends the sink, also after an error. It returns an error if something was
+	// not delivered.
 	Close() error
 }
 
-// About is what a sink may want to know of the run.
+// About describes the run to a sink.
 type About struct {
-	Script   string        // the profiler's or file's name
-	Args     []string      // the command line behind it
-	Interval time.Duration // 0 without intervals: results come at the end
-	Recorded bool          // events come from a recording, whose time is not that of the clock
-	// Clock turns an event's time into that of the wall.
+	Script   string        // name of the profiler or of the script's file
+	Args     []string      // the command line after Script
+	Interval time.Duration // 0 if results come only at the end
+	Recorded bool          // events are from a recording, so their times are in the past
+	// Clock converts an event's time to wall-clock time.
 	Clock func(event.Time) time.Time
 }
 
-// An Opener makes the sink that an option of the command line asks for. Open comes
-// before events are opened, so that what cannot be is told before.
+// An Opener makes the sink for an option of the command line. Open is called
+// before events are opened, so that errors are reported early.
 type Opener struct {
 	Option, Where string
 	Open          func(ctx context.Context) (Sink, error)
@@ -48,15 +49,16 @@ type Sinks struct {
 	say  func(line string)
 }
 
-// running is one of them. One that fails is told, closed and left out from then on: the run
-// and the other sinks go on.
+// running is one of the sinks. After an error it is reported, closed and no longer called;
+// the run and the other sinks continue.
 type running struct {
 	Opener
 	sink   Sink
 	failed error
 }
 
-// OpenSinks opens all of them, or none. say takes the message about one that fails later.
+// OpenSinks opens all sinks, or none. say prints the message about a sink that fails
+// later.
 func OpenSinks(ctx context.Context, list []Opener, say func(line string)) (*Sinks, error) {
 	s := &Sinks{say: say}
 	for _, o := range list {
@@ -69,7 +71,8 @@ func OpenSinks(ctx context.Context, list []Opener, say func(line string)) (*Sink
 	return s, nil
 }
 
-// Beside begins the sinks and returns a renderer that shows on main and on all of them.
+// Beside calls Begin of the sinks, and returns a renderer that shows results on main
+// and on all sinks.
 func (s *Sinks) Beside(main render.Renderer, about About) render.Renderer {
 	if len(s.open) == 0 {
 		return main
@@ -81,20 +84,20 @@ func (s *Sinks) Beside(main render.Renderer, about About) render.Renderer {
 	})}
 }
 
-// A Profiler is a sink that takes the stacks of each interval, named and apart from those
-// that the script shows.
+// A Profiler is a sink that gets the stacks of each interval, with names, even if the
+// script does not show them.
 type Profiler interface {
 	Profile(s *result.Stacks) error
 }
 
-// A StackSender sends the stacks of a script somewhere. What it could not deliver is told at
-// its end.
+// A StackSender sends the stacks of a script to a server. The error of Close says what was
+// not delivered.
 type StackSender interface {
 	SendStacks(script string, s *result.Stacks) error
 	Close() error
 }
 
-// SendStacks is a sink that sends the stacks of each interval.
+// SendStacks returns a sink that sends the stacks of each interval.
 func SendStacks(to StackSender) Sink { return &stackSink{StackSender: to} }
 
 type stackSink struct {
@@ -116,7 +119,8 @@ func (s *stackSink) Profile(stacks *result.Stacks) error {
 	return s.SendStacks(s.script, stacks)
 }
 
-// beside shows on the main place and on all sinks, but profiles only where they are wanted.
+// beside shows results on the main output and on all sinks, but profiles only on sinks that
+// are Profilers.
 type beside struct {
 	sinks *Sinks
 	render.Fan
@@ -137,7 +141,7 @@ func (b beside) Show(r result.Result) error {
 	return nil
 }
 
-// each hands something to all sinks that work.
+// each calls f for all sinks that have not failed.
 func (s *Sinks) each(f func(to Sink) error) {
 	for _, r := range s.open {
 		if r.failed == nil {
@@ -151,18 +155,19 @@ func (s *Sinks) each(f func(to Sink) error) {
 func (s *Sinks) fail(r *running, err error) {
 	if d := new(diag.Error); !errors.As(err, &d) {
 		d = diag.FileError("write --"+r.Option, r.Where, err)
-		d.Class = diag.Run // where it goes was good when the run began
+		d.Class = diag.Run // not an error of usage, since the output could be opened when the run began
 		err = d
 	}
 	r.failed = err
-	_ = r.sink.Close() // it failed, which is said
+	_ = r.sink.Close() // its first error is reported instead
 	s.say(err.Error() + "; the run goes on without it")
 }
 
-// Close ends the sinks. Its error tells of all that failed.
+// Close ends the sinks. It returns the errors of all sinks that failed at any
+// time.
 func (s *Sinks) Close() error {
 	errs := make([]error, len(s.open))
-	var all sync.WaitGroup // each may wait for somebody else, for some seconds
+	var all sync.WaitGroup // each may wait some seconds for a server
 	for i, r := range s.open {
 		all.Go(func() {
 			if r.failed == nil {

@@ -13,11 +13,11 @@ import (
 
 // A Bar is one line of bars.
 type Bar struct {
-	Label, Text string // what it is, and the number as it is read
+	Label, Text string // the label, and the formatted number
 	Value       float64
 }
 
-// Bars draws a bar for each value, all to one scale. Values below nothing have none.
+// Bars draws a bar for each value, all to one scale. Negative values have no bar.
 func Bars(title string, list []Bar, o Options) string {
 	var b strings.Builder
 	if title != "" {
@@ -39,7 +39,8 @@ func Bars(title string, list []Bar, o Options) string {
 	return b.String()
 }
 
-// Table makes bars of a column's cells, labelled with the row's keys, or with its number.
+// Table makes bars of a column's cells, labelled with the row's keys, or the row's number
+// if it has no keys.
 func Table(t *result.Table, column int) []Bar {
 	var list []Bar
 	for i, row := range t.Rows {
@@ -57,7 +58,7 @@ func Table(t *result.Table, column int) []Bar {
 	return list
 }
 
-// Label is the keys of a row.
+// Label joins the keys of a row.
 func Label(t *result.Table, row []event.Value) string {
 	var keys []string
 	for i := range t.Columns {
@@ -95,8 +96,9 @@ func Histogram(h *result.Table, o Options) string {
 	return strings.Join(parts, "\n")
 }
 
-// spread are the buckets from the first to the last with a count, without gaps: those of powers of
-// two go on doubling, others are as wide as the one before.
+// spread returns the buckets from the first to the last with a count, and fills gaps with empty
+// buckets. These double if the bucket before is a power of two; else they are as wide as that
+// bucket.
 func spread(buckets []result.Bucket) []result.Bucket {
 	var out []result.Bucket
 	for _, k := range buckets {
@@ -111,10 +113,10 @@ func spread(buckets []result.Bucket) []result.Bucket {
 	return out
 }
 
-// maxGap bounds the empty buckets between two.
+// maxGap bounds the empty buckets between two buckets.
 const maxGap = 64
 
-// gap are the empty buckets behind one, up to lo.
+// gap returns the empty buckets from the end of last to lo.
 func gap(last result.Bucket, lo int64) []result.Bucket {
 	var out []result.Bucket
 	for last.Hi < lo && len(out) < maxGap {

@@ -1,8 +1,9 @@
 // Package chart draws results as text for a terminal: bars of a table's numbers, histograms, heat
-// maps, and lines over intervals. The prompt's plot calls it.
+// maps, and lines over intervals. The command plot of the interactive prompt uses it.
 //
-// A drawing is characters that terminals have had for decades, blocks of eighths and braille dots, and
-// colours only where Options allows them: without, it says the same. It does not choose what is drawn.
+// Drawings consist of characters that all terminals have: blocks in eighths of a cell, and braille
+// dots. Colours are used only if Options allows them, and carry no extra information. The caller
+// chooses the data to draw.
 package chart
 
 import (
@@ -11,10 +12,11 @@ import (
 	"ppscript/runtime/output/render"
 )
 
-// Options say how large a drawing may be; the zero Options is 80 cells wide, without colours.
+// Options has the size of a drawing and whether it may have colours; the zero Options is 80
+// cells wide, without colours.
 type Options struct {
 	Width  int
-	Height int // of heat maps and lines; 0 is 12
+	Height int // height of heat maps and lines in rows; 0 is 12
 	Color  bool
 }
 
@@ -32,10 +34,11 @@ func (o Options) height() int {
 	return max(o.Height, 4)
 }
 
-// eighths are the parts of a cell, from the left.
+// eighths has the characters that fill 0 to 7 eighths of a cell from the left.
 var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
-// bar is a bar for part of whole in so many cells. What is not nothing is seen.
+// bar returns a bar for part if a bar for whole has so many cells. A positive
+// part has at least one eighth of a cell.
 func bar(part, whole float64, cells int) string {
 	if whole <= 0 || part <= 0 {
 		return ""
@@ -44,7 +47,7 @@ func bar(part, whole float64, cells int) string {
 	return strings.Repeat("█", n/8) + eighths[n%8]
 }
 
-// pad fills text with blanks to so many cells, before it or behind it.
+// pad adds blanks before or after a text up to a width in cells.
 func pad(text string, cells int, before bool) string {
 	n := 0
 	for _, r := range text {
@@ -57,7 +60,7 @@ func pad(text string, cells int, before bool) string {
 	return text + blanks
 }
 
-// wide is how many cells a text has.
+// wide returns the width of a text in cells.
 func wide(text string) int {
 	n := 0
 	for _, r := range text {
@@ -66,7 +69,7 @@ func wide(text string) int {
 	return n
 }
 
-// cut is a text that is at most so wide.
+// cut shortens a text to at most so many cells.
 func cut(text string, cells int) string {
 	n := 0
 	for i, r := range text {

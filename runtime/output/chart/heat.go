@@ -13,13 +13,13 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file draws heat maps: time to the right, the number upwards, how often it came as density,
-// logarithmic, as in the pictures that package render draws.
+// This file draws heat maps: time to the right, values upwards, and counts as density on a
+// logarithmic scale, like the SVG pictures of package render.
 
-// shades are few to many.
+// shades are the characters for counts, from few to many.
 var shades = []string{"·", "░", "▒", "▓", "█"}
 
-// hues are the same as colours of terminals with 256.
+// hues are the corresponding colours, of the palette of 256 terminal colours.
 var hues = []int{222, 215, 208, 167, 125}
 
 // Heat draws a heat map.
@@ -38,7 +38,7 @@ func Heat(h *result.Heatmap, o Options) string {
 	perColumn := (h.Columns + o.width() - left - 3) / max(o.width()-left-2, 1)
 	perRow := (len(h.Rows) + o.height() - 1) / o.height()
 	columns := (h.Columns + perColumn - 1) / perColumn
-	var rows [][]uint64 // from the least values
+	var rows [][]uint64 // from the lowest values
 	most := uint64(0)
 	for i := range h.Rows {
 		if i%perRow == 0 {
@@ -71,7 +71,7 @@ func low(r *result.HeatRow, u unit.Unit) string {
 	return amount(r.Lo, u)
 }
 
-// amount is a value in the unit that is short.
+// amount formats a value in a unit that keeps it short.
 func amount(v int64, u unit.Unit) string {
 	switch u.Base {
 	case "ns":
@@ -82,7 +82,7 @@ func amount(v int64, u unit.Unit) string {
 	return render.BoundText(v, u)
 }
 
-// level is which of the shades a count has: most has the greatest one.
+// level returns the index in shades for a count; most has the last one.
 func level(n, most uint64) int {
 	if most <= 1 {
 		return len(shades) - 1
@@ -101,12 +101,12 @@ func shade(n, most uint64, color bool) string {
 	return shades[i]
 }
 
-// legend says which counts have which shade.
+// legend lists the range of counts of each shade.
 func legend(most uint64, color bool) string {
 	var parts []string
 	from := uint64(1)
 	for i := range shades {
-		// The first count that has a further shade.
+		// The first count with the next shade.
 		to := uint64(sort.Search(int(most), func(n int) bool { return level(uint64(n)+1, most) > i })) + 1
 		if to > from {
 			text := fmt.Sprintf("%d to %d", from, to-1)
@@ -120,8 +120,8 @@ func legend(most uint64, color bool) string {
 	return "counts: " + strings.Join(parts, "  ") + "\n"
 }
 
-// Over makes a heat map of the histograms of intervals, one column each. Distributions of several
-// keys are added up.
+// Over makes a heat map of the histograms of several intervals, with one column for each. The
+// distributions of all keys are added up.
 func Over(list []*result.Table) *result.Heatmap {
 	m := &result.Heatmap{Columns: len(list)}
 	if len(list) == 0 {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A Line is a number over intervals. NaN is one that is not known.
+// A Line has the values of one number in successive intervals; NaN if unknown.
 type Line struct {
 	Label  string
 	Values []float64
-	// Text writes a value as it is read.
+	// Text formats a value.
 	Text func(v float64) string
 }
 
@@ -24,8 +24,9 @@ func (l *Line) bounds() (lo, hi float64) {
 	return lo, hi
 }
 
-// Lines draws numbers over intervals: a single one as a curve from 0 on, several as a row each, to one
-// scale, with the least and the greatest value. span is the time of all intervals, in words.
+// Lines draws numbers over intervals. A single line is a curve on a scale from 0. Several lines are
+// one row each, on a common scale, with their minimum and maximum. span is the text for the time of
+// all intervals.
 func Lines(title string, list []Line, span string, o Options) string {
 	if title != "" {
 		title += "\n"
@@ -39,7 +40,7 @@ func Lines(title string, list []Line, span string, o Options) string {
 	return title + rows(list, span, o)
 }
 
-// levels are the heights of a row.
+// levels are the characters for values in a row, from low to high.
 var levels = []rune(" ▁▂▃▄▅▆▇█")
 
 func rows(list []Line, span string, o Options) string {
@@ -76,7 +77,7 @@ func rows(list []Line, span string, o Options) string {
 	return b.String()
 }
 
-// squeeze has at most n values: of several that share a place the greatest.
+// squeeze reduces values to at most n, each the maximum of its neighbours.
 func squeeze(values []float64, n int) []float64 {
 	if len(values) <= n {
 		return values
@@ -94,10 +95,11 @@ func squeeze(values []float64, n int) []float64 {
 	return out
 }
 
-// dots are the bits of a braille character, by column and by row from above.
+// dots has the bits of a braille character by column, and by row from the top.
 var dots = [2][4]rune{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}
 
-// curve draws a line of braille dots, two across and four down in a cell.
+// curve draws a line of braille dots; a cell has two columns and four rows of
+// dots.
 func curve(l *Line, span string, o Options) string {
 	_, hi := l.bounds()
 	if hi <= 0 || math.IsInf(hi, 0) {
@@ -128,7 +130,7 @@ func curve(l *Line, span string, o Options) string {
 		if i == last || math.IsNaN(values[i+1]) {
 			continue
 		}
-		// A straight line to the next one.
+		// A straight line to the next value.
 		from, to := x(i), x(i+1)
 		steps := max(to-from, abs(at(values[i+1])-at(v)), 1)
 		for s := range steps {

@@ -1,18 +1,18 @@
 // Package firefox writes timelines in the processed format of the Firefox profiler,
-// https://profiler.firefox.com, version 48: JSON with all names inside. The viewer brings
-// it to its own version, and runs in the browser without a server.
+// https://profiler.firefox.com, version 48: JSON that includes all names. The viewer
+// converts it to its current version, and runs in the browser without a server.
 //
-// What is on the timeline becomes, for each thread:
+// For each thread, the items of the timeline become:
 //
 //   - samples with stacks: its samples, each of weight 1
 //   - slices, instants, wake-ups: markers, with the fields of their events and the stack of
 //     their begin; one kind of marker for each kind of event
 //   - a switch: a marker "on CPU" for the time that the thread ran, if its begin was seen
 //
-// Counters, the end of what runs still, flows, and the stack at the end of a slice have no
-// place. What is missing stands in the profile's information. The form has its columns
-// behind each other, so that all is in memory until the end: Most bounds it, and what
-// comes later is counted.
+// The format has no place for counters, unfinished runs on a CPU, flows, and the stack at
+// the end of a slice. The counts of missing events are in the profile's information. The
+// format stores each column as a whole, so all data is kept in memory until the end. Most
+// bounds it; later items are only counted.
 package firefox
 
 import (
@@ -29,7 +29,7 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// Most is how many samples and markers a file has.
+// Most bounds the samples and markers of a file.
 const Most = 1 << 20
 
 // A Writer collects a profile. It implements timeline.Writer.
@@ -46,37 +46,37 @@ type Writer struct {
 	libs    libs
 }
 
-// room bounds what is collected.
+// room counts the collected items, of at most most, and the items beyond.
 type room struct {
 	most, used int
 	dropped    uint64
 }
 
-// threads are the threads of the profile, by their tracks.
+// threads has the threads of the profile.
 type threads struct {
 	list     []*thread
 	tracks   map[*timeline.Track]*thread
-	byNumber map[int32]*thread // by number, while it lives
+	byNumber map[int32]*thread // by tid; only the latest thread of a tid
 	running  map[int32]run     // by CPU
 }
 
-// kinds are the kinds of markers, by name and in the order in which they were seen.
+// kinds has the kinds of markers, by name and in the order in which they were seen.
 type kinds struct {
 	of   map[string]*kind
 	list []*kind
 }
 
-// libs are the files that frames are of.
+// libs has the files of frames.
 type libs struct {
 	names  texts
-	builds []string // by name
+	builds []string // build-ids, by the number of the name
 }
 
-// A kind is the markers of one kind of event.
+// A kind describes the markers of one kind of event.
 type kind struct {
 	name   string
 	fields []string      // names of arguments
-	last   *timeline.Arg // the first of those that were looked at last
+	last   *timeline.Arg // the first argument of the marker seen last
 }
 
 type loss struct {
@@ -89,7 +89,7 @@ type run struct {
 	since event.Time
 }
 
-// New makes a Writer. It writes when it is closed.
+// New makes a Writer. It writes the file only when it is closed.
 func New(w io.Writer, o timeline.About) *Writer {
 	p := &Writer{w: w, opt: o, room: room{most: Most}, kinds: kinds{of: map[string]*kind{}}}
 	p.threads = threads{tracks: map[*timeline.Track]*thread{}, byNumber: map[int32]*thread{},
@@ -111,7 +111,7 @@ func (p *Writer) ForgetStacks() {
 	}
 }
 
-// Flush implements timeline.Writer: nothing is written before the end.
+// Flush implements timeline.Writer: nothing is written before Close.
 func (p *Writer) Flush() error { return nil }
 
 // Write implements timeline.Writer.
@@ -120,14 +120,15 @@ func (p *Writer) Write(it *timeline.Item) {
 		if at := it.Track.Parent; at != nil && at.Name == timeline.Missing {
 			p.lost(it)
 		}
-		return // numbers of tables have no place
+		return // the format has no place for counters
 	}
 	if p.room.used >= p.room.most {
 		p.room.dropped++
 		return
 	}
 	p.room.used++
-	// Items come in the order of their ends: one may have begun before the first.
+	// Items are ordered by their ends, so a later item may begin before the first
+	// one.
 	if !p.begun || it.Time < p.first {
 		p.begun, p.first = true, it.Time
 	}
@@ -154,7 +155,7 @@ func (p *Writer) lost(it *timeline.Item) {
 	p.losses = append(p.losses, loss{it.Name, it.Value})
 }
 
-// switched ends the time of the thread that ran.
+// switched adds the marker "on CPU" for the thread that ran.
 func (p *Writer) switched(it *timeline.Item) {
 	s := &it.Sched
 	was, seen := p.threads.running[s.CPU]
@@ -172,7 +173,8 @@ func (p *Writer) switched(it *timeline.Item) {
 	t.marker(p, &ran, was.since, it.Time)
 }
 
-// thread returns the thread of a track, or of the tracks above it; one for each other track without.
+// thread returns the thread of a track or of its parents. Tracks without a thread get a thread of
+// the track's name.
 func (p *Writer) thread(at *timeline.Track) *thread {
 	if t := p.threads.tracks[at]; t != nil {
 		return t
@@ -180,7 +182,8 @@ func (p *Writer) thread(at *timeline.Track) *thread {
 	var t *thread
 	switch {
 	case at.Kind == timeline.OfThread:
-		// A switch may have shown it before, one that ended not.
+		// A switch may have made it already; but a thread with another track
+		// has ended, and its tid was reused.
 		if t = p.threads.byNumber[at.TID]; t == nil || t.track != nil && t.track != at {
 			t = p.add(at.TID, at.PID, at.Name)
 			p.threads.byNumber[at.TID] = t
@@ -201,8 +204,8 @@ func (p *Writer) add(tid, pid int32, name string) *thread {
 	return t
 }
 
-// kind returns the kind of a marker; it remembers what fields its markers have. Causes have names of any
-// number: they get the kind of their track.
+// kind returns the kind of an item's marker, and records the fields of its markers. Items of
+// explained spans have too many different names, so they get the kind of their track.
 func (p *Writer) kind(it *timeline.Item) *kind {
 	name := it.Name
 	if it.Event == nil {
@@ -217,7 +220,7 @@ func (p *Writer) kind(it *timeline.Item) *kind {
 	if len(it.Args) == 0 || k.last == &it.Args[0] {
 		return k
 	}
-	// Streams of one name may have different fields.
+	// Several streams of one name may have different fields.
 	k.last = &it.Args[0]
 	for i := range it.Args {
 		if name := it.Args[i].Name; !slices.Contains(k.fields, name) {
@@ -240,14 +243,14 @@ func (p *Writer) Close() error {
 	return nil
 }
 
-// Dropped is how many items the file has no room for.
+// Dropped returns the number of items that were left out because of Most.
 func (p *Writer) Dropped() uint64 { return p.room.dropped }
 
-// ms are the milliseconds from the beginning to a time.
+// ms returns the milliseconds from the first item to a time.
 func (p *Writer) ms(at event.Time) float64 { return float64(at-p.first) / 1e6 }
 
-// key is the member of a marker's data that a field is. Names that the viewer, or a marker
-// itself, uses for other things get a word before them.
+// key returns the name of a field in the data of a marker. Names that have another meaning
+// in markers get a prefix.
 func key(field string) string {
 	switch field {
 	case "type", "cause", "stack", "cpu", "woken", "category", "innerWindowID", "threadId":
@@ -256,8 +259,8 @@ func key(field string) string {
 	return field
 }
 
-// appendArgs appends the fields of an event as members of an object. All are texts: the
-// viewer's numbers have 53 bits.
+// appendArgs appends the fields of an event as members of an object. All are texts,
+// since the viewer's numbers have only 53 bits.
 func appendArgs(dst []byte, it *timeline.Item) []byte {
 	for i := range it.Args {
 		v := it.Args[i].Value(it.Event)
@@ -286,7 +289,7 @@ func appendArgs(dst []byte, it *timeline.Item) []byte {
 	return dst
 }
 
-// appendArray appends an array as JSON has it.
+// appendArray appends an array as JSON.
 func appendArray(dst []byte, v *timeline.ArgValue) []byte {
 	dst = append(dst, '[')
 	v.Elements(func(n int64, signed bool) {

@@ -11,7 +11,8 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A printer writes JSON piece by piece: a profile is too large to be made twice.
+// A printer writes JSON in small pieces, since a second copy of a whole profile
+// would need too much memory.
 type printer struct {
 	w   *bufio.Writer
 	buf []byte
@@ -30,7 +31,7 @@ func (o *printer) raw(s string) {
 	o.put()
 }
 
-// value writes what json.Marshal makes of a small value.
+// value writes a small value by json.Marshal.
 func (o *printer) value(v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -40,7 +41,7 @@ func (o *printer) value(v any) {
 	o.put()
 }
 
-// column writes "name":[...] behind a comma.
+// column writes a comma and "name":[...].
 func (o *printer) column(name string, n int, cell func(dst []byte, i int) []byte) {
 	o.buf = append(append(append(o.buf, `,"`...), name...), `":[`...)
 	for i := range n {
@@ -63,7 +64,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, b...)
 }
 
-// number is a cell; none is null.
+// number appends a cell; none becomes null.
 func number(dst []byte, n int) []byte {
 	if n == none {
 		return append(dst, "null"...)
@@ -87,7 +88,7 @@ var categories = []category{
 	kernel: {"Kernel", "orange", []string{"Other"}},
 }
 
-// object is an object of JSON.
+// object is a JSON object.
 type object = map[string]any
 
 func (p *Writer) print(o *printer) {
@@ -102,7 +103,8 @@ func (p *Writer) print(o *printer) {
 	}
 	o.value(libs)
 	o.raw(`,"pages":[],"counters":[],"profilerOverhead":[],"threads":[`)
-	// The viewer shows them in this order; it wants the first of a process to be there.
+	// The viewer shows the threads in this order, and expects the first thread of a
+	// process to be present.
 	sort.SliceStable(p.threads.list, func(i, j int) bool {
 		a, b := p.threads.list[i], p.threads.list[j]
 		if a.pid != b.pid {
@@ -157,7 +159,8 @@ func (p *Writer) product() string {
 	return "ppscript"
 }
 
-// schemas say how markers are shown, and which fields they have.
+// schemas returns the descriptions of markers: how they are shown, and their
+// fields.
 func (p *Writer) schemas() []object {
 	list := []object{}
 	for _, k := range p.kinds.list {
@@ -228,7 +231,7 @@ func (p *Writer) printThread(o *printer, t *thread) {
 	o.raw("}")
 }
 
-// appendMS appends milliseconds, to the ns.
+// appendMS appends milliseconds with a precision of 1 ns.
 func appendMS(dst []byte, ms float64) []byte { return strconv.AppendFloat(dst, ms, 'f', 6, 64) }
 
 func (t *thread) printTables(o *printer, p *Writer) {
@@ -263,13 +266,14 @@ func (t *thread) printTables(o *printer, p *Writer) {
 	o.column("isJS", len(fn), same("false"))
 	o.column("relevantForJS", len(fn), same("false"))
 	o.column("resource", len(fn), func(dst []byte, i int) []byte {
-		return strconv.AppendInt(dst, int64(fn[i].resource), 10) // -1 is none, as the viewer has it
+		return strconv.AppendInt(dst, int64(fn[i].resource), 10) // the viewer also uses -1 for none
 	})
 	o.column("fileName", len(fn), func(dst []byte, i int) []byte { return number(dst, fn[i].file) })
 	o.column("lineNumber", len(fn), same("null"))
 	o.column("columnNumber", len(fn), same("null"))
 
-	// A resource is named by the file; its text is added to the table here.
+	// The name of a resource is the name of its file, which is added to the
+	// texts here.
 	libs := t.resources.list
 	names := make([]int, len(libs))
 	for i, lib := range libs {

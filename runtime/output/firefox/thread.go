@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// texts are a table of texts.
+// texts is a table of numbered texts.
 type texts struct {
 	list []string
 	of   map[string]int
@@ -27,10 +27,10 @@ func (t *texts) number(s string) int {
 	return n
 }
 
-// none stands for nothing in columns of numbers.
+// none marks an empty cell in columns of numbers.
 const none = -1
 
-// A thread has tables of its own: the form wants it so.
+// A thread has its own tables, as the format requires.
 type thread struct {
 	pid, tid int32
 	name     string
@@ -46,7 +46,7 @@ type thread struct {
 	stackIndex map[stack.ID]int
 }
 
-// rows are distinct rows of a table.
+// rows has the distinct rows of a table.
 type rows[K comparable] struct {
 	list []K
 	of   map[K]int
@@ -84,12 +84,12 @@ func (s *samples) add(at event.Time, stack int) {
 
 type markers struct {
 	name       []int32
-	begin, end []event.Time // end is -1 of an instant
+	begin, end []event.Time // end is -1 for an instant
 	data       []block
 }
 
-// A block is the data of some markers: objects in JSON, one behind the other; ends says where
-// each ends. One for all would be copied each time that it grows.
+// A block has the data of some markers: adjacent JSON objects in text, and the end of each in
+// ends. A single block for all markers would be copied each time that it grows.
 type block struct {
 	text []byte
 	ends []uint32
@@ -97,20 +97,20 @@ type block struct {
 
 const blockBytes = 1 << 18
 
-// room is the block that the next marker goes to.
+// room returns the block for the next marker.
 func (m *markers) room() *block {
 	if n := len(m.data); n > 0 && len(m.data[n-1].text) < blockBytes {
 		return &m.data[n-1]
 	}
 	size := 0
 	if len(m.data) > 0 {
-		size = blockBytes + blockBytes/16 // a thread with many; most have few
+		size = blockBytes + blockBytes/16 // a thread with many markers; most threads have few
 	}
 	m.data = append(m.data, block{text: make([]byte, 0, size)})
 	return &m.data[len(m.data)-1]
 }
 
-// marker adds what happened from a time to another; to is -1 for an instant.
+// marker adds a marker from one time to another; to is -1 for an instant.
 func (t *thread) marker(p *Writer, it *timeline.Item, from, to event.Time) {
 	k, m := p.kind(it), &t.markers
 	m.name = append(m.name, int32(t.texts.number(it.Name)))
@@ -133,7 +133,7 @@ func (t *thread) marker(p *Writer, it *timeline.Item, from, to event.Time) {
 	in.ends = append(in.ends, uint32(len(in.text)))
 }
 
-// stack is the number of a stack in the thread's table.
+// stack returns the number of a stack in the thread's table.
 func (t *thread) stack(p *Writer, id stack.ID) int {
 	if id == stack.None || p.opt.Stacks == nil {
 		return none
@@ -154,14 +154,15 @@ func (t *thread) stack(p *Writer, id stack.ID) int {
 	return at
 }
 
-// Categories, by their place in categories.
+// Indexes in categories.
 const (
 	other = iota
 	user
 	kernel
 )
 
-// frame is the number of a frame; depth is how many calls it is inlined in.
+// frame returns the number of a frame; depth is the number of calls that it is
+// inlined into.
 func (t *thread) frame(p *Writer, f *result.Frame, depth int) int {
 	lib := none
 	if f.DSO != "" {

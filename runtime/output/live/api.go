@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// This file is /api/v1/, which docs/live.md describes. Records are lines of JSON as those of
-// --format json; what is about the page itself is one object.
+// This file serves /api/v1/, which docs/live.md describes. Records are lines of JSON in the
+// form of --format json; the description of the run is one JSON object.
 
 const api = "/api/v1/"
 
@@ -51,11 +51,11 @@ func (s *Store) newest() *Frame {
 	return s.history.get(s.history.last)
 }
 
-// About is what a page knows of the run itself.
+// About describes the run to a page.
 type About struct {
 	Script string   `json:"script"`
 	Args   []string `json:"args"`
-	// Interval is in ns; 0 has results at the end.
+	// Interval is in ns; 0 if results come only at the end.
 	Interval int64     `json:"interval"`
 	Recorded bool      `json:"recorded"`
 	Began    time.Time `json:"began"`
@@ -65,11 +65,11 @@ type About struct {
 	Cost     Cost      `json:"cost"`
 }
 
-// Cost is what the run has cost so far.
+// Cost is the cost of the run so far.
 type Cost struct {
 	CPU  int64 `json:"cpu"`  // ns of CPU time of ppscript itself, since the run began
 	RSS  int64 `json:"rss"`  // bytes of memory now
-	Wall int64 `json:"wall"` // ns since then
+	Wall int64 `json:"wall"` // ns since the run began
 }
 
 // Run describes the run as it is now.
@@ -90,7 +90,7 @@ func (s *Store) Run() About {
 	return a
 }
 
-// cost is asked with the lock held.
+// cost returns the cost so far. The caller holds the lock.
 func (s *Store) cost() Cost {
 	c := Cost{}
 	if !s.began.IsZero() {
@@ -106,7 +106,7 @@ func (s *Store) cost() Cost {
 	return c
 }
 
-// cpuTime is the CPU time of this process, in ns.
+// cpuTime returns the CPU time of this process in ns.
 func cpuTime() int64 {
 	var ru syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {
@@ -117,11 +117,11 @@ func cpuTime() int64 {
 
 func (s *Server) run(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	// An error means that the reader is gone.
+	// An error means that the client has disconnected.
 	_ = json.NewEncoder(w).Encode(s.Run())
 }
 
-// serveFrame sends the records of an interval, as they are kept if the reader knows gzip.
+// serveFrame sends the records of an interval, compressed if the client accepts gzip.
 func (s *Server) serveFrame(w http.ResponseWriter, r *http.Request, f *Frame) {
 	if f == nil {
 		http.Error(w, "there is no such interval (any more, or yet)", http.StatusNotFound)
@@ -143,12 +143,12 @@ func (s *Server) serveFrame(w http.ResponseWriter, r *http.Request, f *Frame) {
 func (f *Frame) unpack(w io.Writer) {
 	zip, err := gzip.NewReader(strings.NewReader(string(f.records)))
 	if err == nil {
-		_, _ = io.Copy(w, zip) // the only error is the reader's, who is gone
+		_, _ = io.Copy(w, zip) // an error means that the client has disconnected
 	}
 }
 
-// serveList sends records: those behind the number in "after". How many came in all, and how many of these
-// are not kept, stand in front.
+// serveList sends the kept records after the number in the parameter "after". Headers have the
+// number of all records so far, and how many of them are not kept.
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request, l *list) {
 	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
 	s.mu.Lock()
@@ -165,15 +165,15 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request, l *list) {
 	}
 }
 
-// stateTime is how often a reader is told that we are still there, with what it costs;
-// tellTime bounds how often changes are told.
+// stateTime is the longest time between two states that are sent to a client; tellTime
+// is the shortest.
 const (
 	stateTime = 2 * time.Second
 	tellTime  = 100 * time.Millisecond
 )
 
-// follow tells how far the run is, at each change, as server-sent events. A reader that takes
-// its time is told the newest state when it is ready: nothing waits for it.
+// follow sends the state of the run after each change, as server-sent events. A slow client
+// gets the newest state when it is ready; states are not queued for it.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	if !s.watching.add(1) {
 		http.Error(w, "too many pages are open: close one", http.StatusServiceUnavailable)
@@ -190,7 +190,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 		if err := s.tell(w, to, state); err != nil {
 			return
 		}
-		if state.Ended { // the reader goes when it has the rest
+		if state.Ended { // the client disconnects when it has fetched the rest
 			<-r.Context().Done()
 			return
 		}
@@ -233,5 +233,6 @@ func (s *Server) tell(w io.Writer, to *http.ResponseController, state State) err
 	return to.Flush()
 }
 
-// silent keeps what clients do wrong from the user's terminal.
+// silent returns a logger that discards errors of clients, which are of no use
+// on the user's terminal.
 func silent() *log.Logger { return log.New(io.Discard, "", 0) }

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// This file bounds the connections of a server. Any client of the port can open as many as there may be,
-// and say nothing. So a connection that comes when there are too many takes the place of the one that is
-// idle for longest: which has not shown the token yet, or has had its answer. A client with the token is
-// held up for no longer than a request takes to come. (Bounds for each address would help nobody: users
-// of one machine have the same one.)
+// This file bounds the connections of a server. Any client of the port could open all allowed
+// connections and send nothing. So if there are too many, a new connection replaces the connection
+// that has been idle longest: one that has not sent the token yet, or whose last request was
+// answered. A client with the token waits no longer than a request takes to arrive. (Bounds per
+// address would not help, since users of one machine share its address.)
 
-// connKey finds the connection of a request.
+// connKey is the key of a request's connection in its context.
 type connKey struct{}
 
 // boundedListener is a listener with a bound on its connections.
@@ -22,7 +22,7 @@ type boundedListener struct {
 
 	mu    sync.Mutex
 	room  *sync.Cond
-	conns []*boundedConn // the longest idle first
+	conns []*boundedConn // the connection that has been idle longest comes first
 }
 
 func newBounded(l net.Listener, most int) *boundedListener {
@@ -31,7 +31,7 @@ func newBounded(l net.Listener, most int) *boundedListener {
 	return b
 }
 
-// Accept implements net.Listener. It waits while all connections have answers under way.
+// Accept implements net.Listener. It waits while all connections are busy.
 func (b *boundedListener) Accept() (net.Conn, error) {
 	c, err := b.Listener.Accept()
 	if err != nil {
@@ -46,7 +46,7 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 			b.room.Wait()
 			continue
 		}
-		_ = b.conns[i].Conn.Close() // its server hears of it, and closes it once more
+		_ = b.conns[i].Conn.Close() // its reader gets an error, and closes it again
 		b.conns = slices.Delete(b.conns, i, i+1)
 	}
 	b.conns = append(b.conns, own)
@@ -57,10 +57,10 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 type boundedConn struct {
 	net.Conn
 	of   *boundedListener
-	busy bool // an answer is under way
+	busy bool // a request is being answered
 }
 
-// needed says whether a connection has an answer under way, for a client that has the token.
+// needed marks whether a request of a client with the token is being answered.
 func (c *boundedConn) needed(busy bool) {
 	b := c.of
 	b.mu.Lock()

@@ -11,22 +11,21 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A Frame is what came between two moments at which the results were shown: those of an
-// interval, or of the whole run.
+// A Frame has the results of one interval, or of the whole run if it has no intervals.
 type Frame struct {
 	Number  int
 	records []byte // lines of JSON, compressed by gzip
 	samples uint64
 	loss    map[string]uint64
-	whole   bool // it tells of the run until now
-	// fleeting is a state that the next one takes the place of.
+	whole   bool // its results are of the whole run so far
+	// fleeting marks a frame that the next fleeting frame replaces.
 	fleeting bool
 }
 
-// history is the newest frames, within bounds.
+// history has the newest frames, within bounds.
 type history struct {
 	frames []*Frame
-	last   int // number of the newest
+	last   int // number of the newest frame
 	bytes  int
 }
 
@@ -54,7 +53,7 @@ func (h *history) add(f *Frame) {
 	h.frames = slices.Delete(h.frames, 0, drop)
 }
 
-// get is the frame with a number, nil if it is no longer, or not yet, there.
+// get returns the frame with a number; nil if it is dropped, or not there yet.
 func (h *history) get(number int) *Frame {
 	i, ok := slices.BinarySearchFunc(h.frames, number, func(f *Frame, n int) int { return f.Number - n })
 	if !ok {
@@ -68,20 +67,20 @@ type builder struct {
 	packed   bytes.Buffer
 	zip      *gzip.Writer
 	json     render.Renderer
-	some     bool // something is in it
+	some     bool // the frame has results
 	fleeting bool
 	frame    Frame
 }
 
 func newBuilder(about output.About) (*builder, error) {
 	b := &builder{}
-	b.zip, _ = gzip.NewWriterLevel(&b.packed, gzip.BestSpeed) // the level is one that there is
+	b.zip, _ = gzip.NewWriterLevel(&b.packed, gzip.BestSpeed) // the level is valid
 	var err error
 	b.json, err = render.New(b.zip, render.Options{Format: "json", Clock: about.Clock, Page: true})
 	return b, err
 }
 
-// meta notes what is known of a result that is about to come.
+// meta records the counts of a result before it is shown.
 func (b *builder) meta(m *result.Meta) {
 	f := &b.frame
 	if !b.some {
@@ -97,7 +96,7 @@ func (b *builder) meta(m *result.Meta) {
 	}
 }
 
-// end is the frame of what came, nil if nothing did.
+// end returns the finished frame; nil if it has no results.
 func (b *builder) end() (*Frame, error) {
 	if b == nil || !b.some {
 		return nil, nil
@@ -112,7 +111,7 @@ func (b *builder) end() (*Frame, error) {
 	f.records, f.fleeting = bytes.Clone(b.packed.Bytes()), b.fleeting
 	b.some, b.fleeting = false, false
 	if b.packed.Reset(); b.packed.Cap() > 1<<20 {
-		b.packed = bytes.Buffer{} // of one large interval
+		b.packed = bytes.Buffer{} // it was grown by one large interval
 	}
 	b.zip.Reset(&b.packed)
 	return &f, nil
@@ -131,7 +130,7 @@ func newRecorder(about output.About) (recorder, error) {
 	return r, err
 }
 
-// of is the record that show makes, until the next one.
+// of returns the record that show makes, valid until the next call.
 func (r *recorder) of(show func(render.Renderer) error) ([]byte, error) {
 	if r.text.Reset(); r.text.Cap() > 1<<20 {
 		*r.text = bytes.Buffer{}
@@ -143,12 +142,12 @@ func (r *recorder) of(show func(render.Renderer) error) ([]byte, error) {
 	return r.text.Bytes(), err
 }
 
-// A list is the newest records of a kind, within bounds, and how many came.
+// A list has the newest records of a kind, within bounds.
 type list struct {
 	most, mostBytes int
 
-	total, bytes int // how many came; the size of those that are kept
-	skipped      int // of those that came, how many are no longer, or were never, kept
+	total, bytes int // number of all records so far; size of the kept ones
+	skipped      int // number of records that were dropped or never kept
 	items        []item
 }
 
@@ -163,8 +162,9 @@ func (l *list) skip() {
 	l.skipped++
 }
 
-// add keeps a record. When there are too many, one of the older half goes: the one of least
-// weight, of equal ones the oldest. So the newest are there, and the heaviest of all.
+// add keeps a record. When there are too many, it drops the record of least weight in the
+// older half, the oldest of equal ones. So the list has the newest records, and the
+// heaviest of all.
 func (l *list) add(text []byte, weight int64) {
 	l.total++
 	if len(text) > l.mostBytes/4 {
@@ -186,7 +186,7 @@ func (l *list) add(text []byte, weight int64) {
 	}
 }
 
-// since are the records behind a number.
+// since returns the kept records after a number.
 func (l *list) since(number int) [][]byte {
 	var out [][]byte
 	for i := range l.items {
@@ -197,20 +197,20 @@ func (l *list) since(number int) [][]byte {
 	return out
 }
 
-// linesEach is how many lines of events are kept of each tenth of a second: a run that
-// shows more is not slowed down by making records that nobody could read.
+// linesEach bounds the lines of events that are kept of each tenth of a second. A run
+// with more lines is not slowed down by making records that nobody could read.
 const linesEach = 200
 
-// A budget says what is kept of that which may come too fast.
+// A budget bounds the number of items that are kept of each tenth of a second.
 type budget struct {
 	now        func() time.Time
-	each       int // how many there are in each tenth of a second
+	each       int // items in each tenth of a second
 	until      time.Time
 	remaining  int
-	sinceClock int // since the clock was looked at
+	sinceClock int // refused items since the clock was read
 }
 
-// take takes one, and reports that it was there.
+// take uses one item of the budget; it returns false if none is left.
 func (b *budget) take() bool {
 	if !b.takes() {
 		return false
@@ -219,7 +219,8 @@ func (b *budget) take() bool {
 	return true
 }
 
-// takes reports that there is something left.
+// takes reports whether an item is left. It reads the clock only for every 64th
+// refused item.
 func (b *budget) takes() bool {
 	if b.remaining > 0 {
 		return true

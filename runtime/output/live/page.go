@@ -11,18 +11,18 @@ import (
 	"sync"
 )
 
-// This file puts the page together, which is one file: its style and its scripts are inside,
-// and nothing else may run in it.
+// This file builds the page, which is one file with its style and its scripts. A security
+// policy lets no other script run in it.
 
 //go:embed page
 var files embed.FS
 
-// scripts are the parts of the page's program, in order.
+// scripts are the files of the page's program, in order.
 var scripts = []string{"words.js", "table.js", "chart.js", "tree.js", "flame.js", "timeline.js", "log.js",
 	"app.js"}
 
 type pageParts struct {
-	before, after string // the data of a snapshot comes between
+	before, after string // a snapshot has its data between them
 	policy        string
 	packed        []byte // the page without data, compressed
 }
@@ -42,7 +42,8 @@ var page = sync.OnceValue(func() *pageParts {
 	}
 	code.WriteString("})();\n")
 	style, program := read("page.css"), code.String()
-	// Inline styles are not needed: what scripts set on elements is no markup.
+	// The policy needs no inline styles: styles that scripts set on elements
+	// are allowed.
 	p := &pageParts{policy: "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; " +
 		"style-src " + hashOf(style) + "; script-src " + hashOf(program) + "; connect-src "}
 	text := strings.Replace(read("page.html"), "/*style*/", style, 1)
@@ -50,13 +51,13 @@ var page = sync.OnceValue(func() *pageParts {
 	p.after = strings.Replace(p.after, "/*script*/", program, 1)
 	var b bytes.Buffer
 	zip, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	zip.Write([]byte(p.before + p.after)) // memory takes everything
+	zip.Write([]byte(p.before + p.after)) // writes to memory do not fail
 	zip.Close()
 	p.packed = b.Bytes()
 	return p
 })
 
-// hashOf is how a policy names a text that may run, or be the style.
+// hashOf returns the hash by which a policy allows a script or style.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

@@ -11,13 +11,14 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file counts the stacks of lines, as profile -g prints them, so that they can be
-// shown as a flame graph too.
+// This file counts the stacks of lines of events, such as of profile -g, so that they
+// can also be shown as a flame graph.
 
-// maxSampled bounds the different stacks of an interval; others are counted as one.
+// maxSampled bounds the different stacks of an interval; further stacks are only
+// counted as omitted.
 const maxSampled = 20_000
 
-// sampler is stacks of lines with how often each came.
+// sampler counts the lines with each stack.
 type sampler struct {
 	index map[string]int
 	list  result.Stacks
@@ -25,13 +26,13 @@ type sampler struct {
 
 	shown       time.Time
 	seq         int
-	fresh       bool // some came since they were shown
+	fresh       bool // lines were added since the stacks were shown
 	first, last event.Time
 	total       uint64
 }
 
-// add counts the stack of a line. Frames are shared by all stacks that they are in, so that their
-// addresses tell them apart.
+// add counts the stack of a line. All stacks share their Frames, so frames are compared by
+// address.
 func (s *sampler) add(l *result.Line) {
 	comm := ""
 	if st := l.Event.Stream; st != nil && st.Comm != nil {
@@ -66,8 +67,8 @@ func (s *sampler) add(l *result.Line) {
 	})
 }
 
-// due is the stacks if it is time to show them: each interval, or, without intervals, all
-// since the start, which stay.
+// due returns the stacks if it is time to show them, else nil. With intervals they are
+// the stacks of the interval; without intervals they are all stacks since the start.
 func (s *sampler) due(now time.Time, interval time.Duration, final bool) *result.Stacks {
 	wait := interval
 	if wait == 0 {

@@ -20,21 +20,21 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file is the server of --http: where it listens, whom it lets in, and how it ends.
+// This file has the server of --http: its address, its access control, and its end.
 
 const (
-	// maxConns bounds the connections, maxFollowers those of them that are told how far the run is, so that
-	// others are answered beside pages.
+	// maxConns bounds the connections. maxFollowers bounds the connections that follow the state of
+	// the run, so that some remain for other requests.
 	maxConns     = 64
 	maxFollowers = maxConns / 2
-	// requestTime is how long a request may take to come.
+	// requestTime is the longest time for receiving a request.
 	requestTime = 5 * time.Second
-	// writeTime is how long a reader may take for an answer.
+	// writeTime is the longest time for sending an answer.
 	writeTime = 30 * time.Second
-	// lingerTime is how long, at the end of a run, pages that are open may take to fetch the
-	// last results.
+	// lingerTime is the longest time in which open pages can fetch the last results at the
+	// end of a run.
 	lingerTime = 2 * time.Second
-	// unixPrefix begins an address that is a path.
+	// unixPrefix is the prefix of an address that is the path of a Unix socket.
 	unixPrefix = "unix:"
 )
 
@@ -43,10 +43,10 @@ type Server struct {
 	*Store
 	address      string
 	token        string
-	lastingToken bool // the token lasts for longer than the run: nobody is shown it
+	lastingToken bool // the token was given by the user: it outlives the run and is not printed
 	mux          *http.ServeMux
 
-	host string // that the user named in the address, if it is no number
+	host string // the host in the user's address, if it is a name
 	ln   net.Listener
 	http http.Server
 	done chan error
@@ -54,25 +54,27 @@ type Server struct {
 	watching watching
 }
 
-// NewServer makes a server for an address: HOST:PORT, a port of this machine, unix:PATH. A client with the
-// token is let in; "" makes one up. It listens once it is opened.
+// NewServer makes a server for an address: HOST:PORT, a port of this machine, or unix:PATH. Clients
+// need the token; "" makes a random one. The server listens when its Opener is opened.
 func NewServer(address, token string) *Server {
 	s := NewPlain(address, token)
 	s.routes()
 	return s
 }
 
-// NewPlain makes a server without a page, which serves what others have it handle.
+// NewPlain makes a server without a page. It serves only the paths that are added
+// by Handle.
 func NewPlain(address, token string) *Server {
 	return &Server{Store: NewStore(time.Now), address: address, token: token, mux: http.NewServeMux(),
 		done: make(chan error, 1), watching: watching{finished: make(chan struct{})}}
 }
 
-// Handle has a handler serve a path, such as /metrics, to clients with the token. It is for
-// other outputs, before the server is opened.
+// Handle adds a handler for a path, such as /metrics, for clients with the token. Other
+// outputs call it before the server is opened.
 func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle(path, h) }
 
-// Opener is the option that asks for the server. say tells the user the address of the page.
+// Opener returns the Opener of option --http. say prints the address of the page for the
+// user.
 func (s *Server) Opener(say func(line string)) output.Opener {
 	open := func(ctx context.Context) (output.Sink, error) {
 		if err := s.Listen(ctx); err != nil {
@@ -84,7 +86,7 @@ func (s *Server) Opener(say func(line string)) output.Opener {
 	return output.Opener{Option: "http", Where: s.address, Open: open}
 }
 
-// Listen begins to serve.
+// Listen starts the server.
 func (s *Server) Listen(ctx context.Context) error {
 	if err := s.listen(ctx); err != nil {
 		return diag.Errorf(diag.Usage, "listen", s.address, "%w", reason(err)).WithHint("%s", hintFor(err))
@@ -125,7 +127,7 @@ func (s *Server) listen(ctx context.Context) (err error) {
 		host, port = "", s.address
 	}
 	if host == "" {
-		host = "127.0.0.1" // others are let in only if the user says so
+		host = "127.0.0.1" // other machines can connect only if the user gives an address
 	}
 	if net.ParseIP(host) == nil {
 		s.host = host
@@ -158,11 +160,12 @@ func hintFor(err error) string {
 	return "write --http 127.0.0.1:8080, or --http unix:PATH"
 }
 
-// private says that the kernel lets in only permitted users: the socket is a file of our own.
+// private reports whether the server listens on a Unix socket, whose file permissions are the
+// access control.
 func (s *Server) private() bool { return s.ln.Addr().Network() == "unix" }
 
-// Hint tells where the page is. The token is part of it if it was made up for this run; one that lasts
-// would stay in logs.
+// Hint returns a line with the address of the page. It includes a random token, but not a token of
+// the user, which would stay in logs.
 func (s *Server) Hint() string {
 	if s.private() {
 		path := strings.TrimPrefix(s.address, unixPrefix)
@@ -176,7 +179,7 @@ func (s *Server) Hint() string {
 	return "live page: " + url
 }
 
-// URL is the address of a path, with the token.
+// URL returns the address of a path, including the token.
 func (s *Server) URL(path string) string {
 	host, port, _ := net.SplitHostPort(s.ln.Addr().String())
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
@@ -192,7 +195,7 @@ func (s *Server) URL(path string) string {
 	return u.String() + "?token=" + url.QueryEscape(s.token)
 }
 
-// admit lets in clients with the token, under a name that is ours.
+// admit answers requests that have the token and are for a name of this server.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -200,7 +203,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	refuse := func(text string, status int) {
-		// What else comes, or does not, is not waited for.
+		// The rest of the request is not waited for.
 		h.Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTime))
@@ -222,15 +225,16 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(*boundedConn); ok {
 			c.needed(true)
 		}
-		// The stream of states sets its own, for each of them.
+		// follow sets a new deadline for each state.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
 		s.mux.ServeHTTP(w, r)
 	}
 }
 
-// named reports that a request's Host is ours. A page from elsewhere whose name was made to
-// lead here has that name; it cannot have a number, nor one that the machine has.
-// That counts behind a socket, too, which ssh may have made a port of another machine.
+// named reports whether a request's Host is localhost, an IP address, or a name of this
+// machine. That protects against DNS rebinding: a malicious page can make its own host name
+// resolve to this machine, but requests of the page then have that name as Host. It is also
+// checked on a Unix socket, since ssh may forward a port of another machine to it.
 func (s *Server) named(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -243,8 +247,8 @@ func (s *Server) named(host string) bool {
 	return err == nil && host == strings.ToLower(name)
 }
 
-// knows reports that a request has the token: as a parameter, which a browser's address
-// has, or as programs have it.
+// knows reports whether a request has the token: as a parameter of the address, or as a
+// bearer token.
 func (s *Server) knows(r *http.Request) bool {
 	if s.private() {
 		return true
@@ -256,8 +260,8 @@ func (s *Server) knows(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) == 1
 }
 
-// Close implements output.Sink: pages that are open get the last results, then nobody is
-// served any more.
+// Close implements output.Sink: open pages can fetch the last results before the server
+// stops.
 func (s *Server) Close() error {
 	err := s.Store.End()
 	select {
@@ -272,15 +276,15 @@ func (s *Server) Close() error {
 	return err
 }
 
-// watching counts the pages that are told how far the run is.
+// watching counts the pages that follow the state of the run.
 type watching struct {
 	mu       sync.Mutex
 	n        int
 	ended    bool
-	finished chan struct{} // closed when the run has ended, and the last page is gone
+	finished chan struct{} // closed when the run has ended and the last page has disconnected
 }
 
-// add is false if there are too many.
+// add changes the number of pages by n; it returns false if there are too many.
 func (w *watching) add(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -293,7 +297,8 @@ func (w *watching) add(n int) bool {
 	return true
 }
 
-// end returns what tells that the last page is gone.
+// end marks the end of the run, and returns a channel that is closed when the
+// last page has disconnected.
 func (w *watching) end() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -303,7 +308,7 @@ func (w *watching) end() <-chan struct{} {
 	return w.finished
 }
 
-// close is called with the lock held; a page that comes after the last was gone goes, too.
+// close closes finished, unless it is closed already. The caller holds the lock.
 func (w *watching) close() {
 	select {
 	case <-w.finished:

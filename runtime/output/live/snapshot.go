@@ -20,19 +20,22 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file is --html: the page with the results inside. It is written beside the file and
-// then takes its place, so that a reader in between sees all of the state before.
+// This file has --html: the page with the results in one file. It is written to a
+// temporary file that then replaces the old one, so that readers never see a part of a
+// page.
 
 const (
-	// maxSnapshotBytes bounds the intervals that a file has, compressed; the newest are there.
+	// maxSnapshotBytes bounds the compressed size of the intervals in a file; the newest ones
+	// are kept.
 	maxSnapshotBytes = 8 << 20
-	// A snapshot is written when an interval has ended, but takes no more than a part of the
-	// time: after one that took t, the next waits for restFactor * t.
+	// A snapshot is written when an interval has ended. To bound the share of time for
+	// writing, a pause follows: restFactor times the time that the writing took, and at
+	// least leastRest.
 	leastRest  = time.Second
 	restFactor = 20
 )
 
-// A Snapshot is the sink of --html.
+// A Snapshot is the sink of option --html.
 type Snapshot struct {
 	*Store
 	path string
@@ -40,10 +43,10 @@ type Snapshot struct {
 	work sync.WaitGroup
 
 	mu  sync.Mutex
-	err error // of writing, until somebody takes it
+	err error // the first error of writing
 }
 
-// SnapshotOpener is the option that asks for a file.
+// SnapshotOpener returns the Opener of option --html.
 func SnapshotOpener(path string) output.Opener {
 	return output.Opener{Option: "html", Where: path, Open: func(ctx context.Context) (output.Sink, error) {
 		s := &Snapshot{Store: NewStore(time.Now), path: path, stop: make(chan struct{})}
@@ -54,8 +57,8 @@ func SnapshotOpener(path string) output.Opener {
 	}}
 }
 
-// try finds out whether the file can be written, before events are opened. What is in it stays
-// until there is something to show.
+// try returns an error if the file cannot be written, before events are opened. An existing
+// file is kept until the first snapshot.
 func (s *Snapshot) try(ctx context.Context) error {
 	if st, err := os.Stat(s.path); err == nil && !st.Mode().IsRegular() {
 		return errors.New("not a regular file")
@@ -79,7 +82,8 @@ func (s *Snapshot) Begin(about output.About) error {
 	return nil
 }
 
-// writer writes the file as intervals end, so that a slow disk does not delay the run.
+// writer writes the file when intervals end. It is a separate goroutine, so that a
+// slow disk does not delay the run.
 func (s *Snapshot) writer() {
 	defer s.work.Done()
 	seen := State{}
@@ -128,7 +132,7 @@ func (s *Snapshot) Close() error {
 	close(s.stop)
 	s.work.Wait()
 	if s.err != nil {
-		return s.err // which is told, once
+		return s.err // the first error is reported, and no file is written
 	}
 	if s.frame == nil {
 		return nil // nothing was observed
@@ -139,14 +143,14 @@ func (s *Snapshot) Close() error {
 	return s.write()
 }
 
-// write writes the file as the run is now.
+// write writes a snapshot of the run.
 func (s *Snapshot) write() error {
 	err := s.replace()
 	if err == nil {
 		return nil
 	}
 	d := diag.FileError("write --html", s.path, err)
-	d.Class = diag.Run // the file could be written when the run began
+	d.Class = diag.Run // not an error of usage, since the file could be written when the run began
 	return d
 }
 
@@ -157,7 +161,7 @@ func (s *Snapshot) replace() (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(s.beside()) // it is not whole
+			_ = os.Remove(s.beside()) // it is incomplete
 		}
 	}()
 	w := bufio.NewWriterSize(f, 64<<10)
@@ -168,7 +172,7 @@ func (s *Snapshot) replace() (err error) {
 	return os.Rename(s.beside(), s.path)
 }
 
-// show writes the page with what is kept inside.
+// show writes the page with the kept intervals and records.
 func (s *Snapshot) show(w io.Writer) error {
 	about, err := json.Marshal(s.Run())
 	if err != nil {
@@ -193,7 +197,7 @@ func (s *Snapshot) show(w io.Writer) error {
 	s.Store.mu.Unlock()
 
 	p := page()
-	// Where a file has no server, its policy is in itself.
+	// A file has no HTTP headers, so the page itself contains the policy.
 	head := strings.Replace(p.before, "<title>", `<meta http-equiv="Content-Security-Policy" content="`+
 		p.policy+`'none'">`+"\n<title>", 1)
 	if _, err := io.WriteString(w, head); err != nil {
@@ -218,7 +222,7 @@ func (s *Snapshot) show(w io.Writer) error {
 	return err
 }
 
-// embed64 writes data as a part of the page that no browser runs.
+// embed64 writes data as a script element of the page that browsers do not run.
 func embed64(w io.Writer, attrs string, data []byte) error {
 	text := base64.StdEncoding.EncodeToString(data)
 	_, err := fmt.Fprintf(w, "<script type=\"text/plain\" %s>%s</script>\n", attrs, text)

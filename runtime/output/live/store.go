@@ -14,58 +14,61 @@ import (
 )
 
 const (
-	// maxIntervals and maxIntervalBytes bound the intervals that are kept, compressed.
+	// maxIntervals and maxIntervalBytes bound the number and the compressed size of
+	// the kept intervals.
 	maxIntervals     = 600
 	maxIntervalBytes = 24 << 20
-	// refreshTime is how often a run without intervals shows the stacks of its lines.
+	// refreshTime is the time after which a run without intervals shows the stacks of
+	// its lines again.
 	refreshTime = time.Second
 )
 
-// A Store keeps what a page shows of a run. It is the renderer of the run, which one
-// goroutine calls, and is read by any number of others.
+// A Store keeps the data of a run for pages. One goroutine calls its methods of a
+// renderer; any number of other goroutines read it.
 type Store struct {
 	now func() time.Time
 
-	// Of the goroutine that renders.
-	frame  *builder // the interval that is being made
-	record recorder // single records
-	budget *budget  // of events
-	pairs  *budget  // of the bytes of details
-	tree   *sampler // stacks of events
+	// For the goroutine that renders.
+	frame  *builder // the frame that is being made
+	record recorder // makes single records
+	budget *budget  // of lines of events
+	pairs  *budget  // of bytes of details
+	tree   *sampler // stacks of lines of events
 
-	mu sync.Mutex // of what follows
+	mu sync.Mutex // protects the following members
 	origin
 	history history
 	lists
-	total   map[string]uint64 // losses since the start
+	total   map[string]uint64 // events lost since the start, by kind of loss
 	state   State
 	changed chan struct{} // closed at the next change
 }
 
-// origin is how the run began.
+// origin describes the begin of the run.
 type origin struct {
 	about output.About
 	began time.Time
-	cpu   int64 // ns of CPU time that were used by then
+	cpu   int64 // ns of CPU time that this process had used before
 }
 
-// lists are what comes one by one: lines of events, slow pairs, notes.
+// lists has the records that come singly: lines of events, slow pairs, notes.
 type lists struct{ lines, details, notes list }
 
-// State is how far a run is.
+// State is the progress of a run.
 type State struct {
-	Oldest   int  `json:"oldest"` // number of the first interval that is kept
-	Newest   int  `json:"newest"` // number of the last one; 0 before the first
-	Events   int  `json:"events"` // lines, pairs and notes that came until now
+	Oldest   int  `json:"oldest"` // number of the first kept interval
+	Newest   int  `json:"newest"` // number of the last interval; 0 before the first
+	Events   int  `json:"events"` // numbers of lines, pairs and notes so far
 	Details  int  `json:"details"`
 	Messages int  `json:"messages"`
 	Ended    bool `json:"ended"`
-	// Samples are the events seen, and Loss what is missing of them, since the start.
+	// Samples is the number of events seen since the start, and Loss the number of
+	// missing events by kind.
 	Samples uint64            `json:"samples"`
 	Loss    map[string]uint64 `json:"loss"`
 }
 
-// NewStore makes a Store. now is the clock that bounds are measured by.
+// NewStore makes a Store. now is the clock for bounds per time.
 func NewStore(now func() time.Time) *Store {
 	return &Store{
 		now: now, changed: make(chan struct{}),
@@ -76,7 +79,7 @@ func NewStore(now func() time.Time) *Store {
 	}
 }
 
-// Begin implements output.Sink: events are about to come.
+// Begin implements output.Sink: it is called before the first event.
 func (s *Store) Begin(about output.About) (err error) {
 	if s.record, err = newRecorder(about); err != nil {
 		return err
@@ -88,8 +91,7 @@ func (s *Store) Begin(about output.About) (err error) {
 	return err
 }
 
-// Show implements render.Renderer. The page has where time went, and the stories of the slowest
-// spans, as tables.
+// Show implements render.Renderer. Explanations of slow spans become tables.
 func (s *Store) Show(r result.Result) error {
 	switch r := r.(type) {
 	case *result.Why:
@@ -110,11 +112,11 @@ func (s *Store) Show(r result.Result) error {
 	return s.frame.json.Show(r)
 }
 
-// pairBytes is how much of slow pairs is made into records in a tenth of a second.
+// pairBytes bounds the bytes of slow pairs that are kept of each tenth of a
+// second.
 const pairBytes = 1 << 20
 
-// line takes an event. Of lines that come faster than people read some are kept; their stacks
-// count all the same.
+// line keeps an event, unless the budget is used up. Its stack is counted in any case.
 func (s *Store) line(l *result.Line) error {
 	if l.Stacks && len(l.Frames) > 0 {
 		s.tree.add(l)
@@ -141,7 +143,7 @@ func (s *Store) detail(d *result.Detail) error {
 	return s.keep(&s.details, text, d.DelayNS(), err)
 }
 
-// slowest reports that a pair is slower than all that are kept.
+// slowest reports whether a pair is slower than all kept pairs.
 func (s *Store) slowest(delay int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +170,7 @@ func (s *Store) keep(to *list, text []byte, weight int64, err error) error {
 	return err
 }
 
-// Flush implements render.Renderer: the results of an interval are all there.
+// Flush implements render.Renderer: it ends the frame of an interval.
 func (s *Store) Flush() error {
 	if err := s.showTree(false); err != nil {
 		return err
@@ -181,7 +183,7 @@ func (s *Store) Flush() error {
 	defer s.mu.Unlock()
 	if f != nil {
 		s.state.Samples = max(s.state.Samples, f.samples)
-		if f.whole && s.history.last > 0 { // of the whole run, not of one interval more
+		if f.whole && s.history.last > 0 { // a result of the whole run repeats the losses of intervals
 			for kind, n := range f.loss {
 				s.total[kind] = max(s.total[kind], n)
 			}
@@ -198,8 +200,8 @@ func (s *Store) Flush() error {
 	return nil
 }
 
-// showTree makes a result of the stacks that lines had: at the end of each interval, or,
-// without intervals, of all since the start, every now and then.
+// showTree shows the stacks of lines as a result: of the interval at its end, or,
+// without intervals, of the run so far after each refreshTime.
 func (s *Store) showTree(final bool) error {
 	st := s.tree.due(s.now(), s.about.Interval, final)
 	if st == nil {
@@ -209,7 +211,7 @@ func (s *Store) showTree(final bool) error {
 	return s.Show(st)
 }
 
-// turn brings the state up to date, and reports that it is another than before.
+// turn updates the state, and reports whether it changed.
 func (s *Store) turn() bool {
 	before := s.state
 	s.state.Oldest, s.state.Newest = s.history.first(), s.history.last
@@ -228,7 +230,7 @@ func (s *Store) wake() {
 	s.changed = make(chan struct{})
 }
 
-// End says that nothing more comes.
+// End marks the end of the run.
 func (s *Store) End() error {
 	var err error
 	if s.frame != nil {
@@ -244,7 +246,8 @@ func (s *Store) End() error {
 	return err
 }
 
-// State is how far the run is, and what tells of the next change.
+// State returns the state of the run, and a channel that is closed at the next
+// change.
 func (s *Store) State() (State, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

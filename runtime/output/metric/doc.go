@@ -1,13 +1,14 @@
-// Package metric turns the results of runs into metrics, as monitoring systems understand
-// them: values of intervals add up to counters that never go back, distributions to
-// histograms, and what stands for one interval is a gauge. Forms of it are packages of
-// their own: prometheus is scraped, otlp sends.
+// Package metric converts the results of runs to metrics for monitoring systems. Counts
+// and sums of intervals add up to counters, which never decrease; distributions add up to
+// histograms; other values, which are of one interval, become gauges. Separate packages
+// export them: Prometheus scrapes package prometheus, package otlp sends.
 //
-// A Store has the metrics of all scripts of the process. Each script has a Recorder, which
-// is an output.Sink: it takes results where the session makes them. Readers take a
-// Snapshot whenever they like.
+// A Store has the metrics of all scripts of the process. Each script has a Recorder, an
+// output.Sink that gets the results of its session. Exporters can take a Snapshot at any
+// time.
 //
-// Series are bounded for each result: keys that come when the bound is reached share one
-// row, in which all labels are Other, so that sums over all series stay right. No series is
-// given up before the script ends, since its counter would go back.
+// A series is one key of a metric, identified by the values of its labels. The number of
+// series is bounded for each result: keys beyond the bound share one row, in which all
+// labels are Other, so that sums over all series stay correct. No series is dropped before
+// the script ends, since its counter would then decrease.
 package metric

@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A group is what a result has told so far: rows by labels, and for each column a value of
+// A group has the metrics of one result: rows by labels, and for each column a value of
 // each row.
 type group struct {
 	script *Recorder
@@ -20,29 +20,30 @@ type group struct {
 	labels []string // their names
 	rows   map[string]int
 	values [][]string // the labels of each row
-	other  int        // 1 + the row for keys beyond the bound; 0 is none
-	stamp  int        // of the interval; gauges of earlier ones are no longer true
+	other  int        // 1 + the index of the row for keys beyond the bound; 0 if there is none
+	stamp  int        // number of the interval; gauges of earlier intervals are no longer valid
 	title  string
 
 	columns []*column
 	hists   []*histogram
 }
 
-// A column is a metric with a number for each row, in its unit's base.
+// A column is a metric with a number for each row, in the base of its unit.
 type column struct {
-	name    string // in the result
+	name    string // name of the result's column
 	metric  string
 	help    string
 	unit    Unit
 	merging result.Merging
-	// shrank says that a negative number was added: a counter may not go back, so that it
-	// is a gauge from then on.
+	// shrank says that a negative number was added. A counter may not decrease, so the
+	// column is a gauge from then on.
 	shrank bool
 	values []float64
-	stamps []int // of the interval that told the value, 0 is never
+	stamps []int // stamp of the interval that set the value, 0 if none did
 }
 
-// table takes an interval's table: numbers, and distributions, whose buckets may be fine.
+// table adds an interval's table: numbers and distributions. fine says that the buckets
+// are eighths of powers of two.
 func (g *group) table(t *result.Table, fine bool) {
 	g.stamp++
 	g.title = t.Title
@@ -52,12 +53,12 @@ func (g *group) table(t *result.Table, fine bool) {
 		g.choose(t)
 	}
 	if g.keys == nil {
-		return // a question's answer without rows tells nothing of its columns
+		return // an answer of a query without rows has no types of columns
 	}
 	for row := range t.All() {
 		if t.Total != "" && len(row) > 0 && row[0].Kind == event.StrValue && row[0].String() == t.Total &&
 			g.empty(row[1:]) {
-			continue // it is the sum of the others
+			continue // the row has the sums of the others
 		}
 		at := g.row(t.Columns, row)
 		for i := range t.Columns {
@@ -73,7 +74,7 @@ func (g *group) table(t *result.Table, fine bool) {
 	}
 }
 
-// empty reports that keys behind the first have no value.
+// empty reports whether all keys after the first column have no value.
 func (g *group) empty(rest []event.Value) bool {
 	for _, i := range g.keys {
 		if i > 0 && i <= len(rest) && rest[i-1].Kind != event.None {
@@ -83,7 +84,8 @@ func (g *group) empty(rest []event.Value) bool {
 	return true
 }
 
-// number reports that a cell is a number of something: moments are not.
+// number reports whether a cell can be the value of a metric: a finite number
+// that is no point in time.
 func number(v event.Value) bool {
 	if v.Kind == event.FloatValue && (math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0)) {
 		return false
@@ -91,8 +93,8 @@ func number(v event.Value) bool {
 	return v.Numeric() && v.Kind != event.TimeValue
 }
 
-// choose settles which columns are labels: the keys. The answer to a question has none that
-// are marked: there it is what is a text.
+// choose selects the columns that become labels: the keys. The answer of an SQL query has
+// no keys; there the columns with texts become labels.
 func (g *group) choose(t *result.Table) {
 	var keys []int
 	for i := range t.Columns {
@@ -120,7 +122,7 @@ func (g *group) choose(t *result.Table) {
 	g.keys, g.labels = append([]int{}, keys...), labelNames(names)
 }
 
-// all makes labels of all columns.
+// all makes all columns labels.
 func (g *group) all(columns []result.Column) {
 	g.keys = []int{}
 	names := make([]string, len(columns))
@@ -130,7 +132,7 @@ func (g *group) all(columns []result.Column) {
 	g.labels = labelNames(names)
 }
 
-// row is the index of the row with the labels of cells.
+// row returns the index of the row whose labels are in cells.
 func (g *group) row(columns []result.Column, cells []event.Value) int {
 	labels := make([]string, len(g.keys))
 	for at, i := range g.keys {
@@ -146,7 +148,8 @@ func (g *group) labelled(labels []string) int {
 	if at, ok := g.rows[key]; ok {
 		return at
 	}
-	// The row of a table's keys that found no room is that of labels that find none.
+	// A table's own row for keys beyond its bound shares the row for labels beyond
+	// the bound of series.
 	others := !slices.ContainsFunc(labels, func(s string) bool { return s != Other })
 	if own := len(g.values) - min(g.other, 1); (others || own >= g.script.store.Limit) && len(labels) > 0 {
 		if g.other == 0 {
@@ -157,14 +160,14 @@ func (g *group) labelled(labels []string) int {
 	}
 	at := len(g.values)
 	for i, s := range labels {
-		labels[i] = strings.Clone(s) // it may be a view
+		labels[i] = strings.Clone(s) // s may be a view
 	}
 	g.values = append(g.values, labels)
 	g.rows[strings.Clone(key)] = at
 	return at
 }
 
-// column is the metric of a column; v is one of its values.
+// column returns the metric of a column; v is one of its values.
 func (g *group) column(c *result.Column, v event.Value) *column {
 	for _, own := range g.columns {
 		if own.name == c.Name {
@@ -178,7 +181,7 @@ func (g *group) column(c *result.Column, v event.Value) *column {
 	return own
 }
 
-// help says what a metric is.
+// help returns the help text of a metric.
 func (g *group) help(column string) string {
 	result, _, _ := strings.Cut(g.name, "/")
 	text := column + " of result " + result + " of script " + g.script.name
@@ -188,12 +191,12 @@ func (g *group) help(column string) string {
 	return plain.Line(text) + "."
 }
 
-// baptize gives a column the name of its metric.
+// baptize sets the name of a column's metric.
 func (g *group) baptize(c *column) {
 	word := nameWord(c.name)
 	suffix := c.unit.suffix()
 	if c.counts() {
-		// total_seconds_total reads badly.
+		// Avoids names such as total_seconds_total.
 		if word == "total" || word == "sum" {
 			word = ""
 		}
@@ -210,8 +213,8 @@ func (g *group) owner(column string) string {
 	return strings.Join([]string{g.script.name, g.name, column}, "\x00")
 }
 
-// metric is the name of a metric without its unit. The first table of a script gives its
-// name to no metric.
+// metric returns the name of a metric without its unit. The default names of results
+// (table, histogram, stacks) are left out.
 func (g *group) metric(word string) string {
 	parts := []string{g.script.prefix}
 	result, _, _ := strings.Cut(g.name, "/")
@@ -224,11 +227,11 @@ func (g *group) metric(word string) string {
 	return strings.Join(parts, "_")
 }
 
-// counts says that the metric is a counter.
+// counts reports whether the metric is a counter.
 func (c *column) counts() bool { return c.merging == result.Added && !c.shrank }
 
-// take takes the value of a row. Among many rows that share one, what does not merge has no
-// value.
+// take adds the value of a row. shared says that many keys share the row: a value that
+// cannot be merged is then ignored.
 func (c *column) take(at int, v float64, stamp int, shared bool) {
 	for len(c.values) <= at {
 		c.values, c.stamps = append(c.values, 0), append(c.stamps, 0)
@@ -250,7 +253,7 @@ func (c *column) take(at int, v float64, stamp int, shared bool) {
 	c.stamps[at] = stamp
 }
 
-// snapshot is the metrics of the group as they are now.
+// snapshot returns the current metrics of the group.
 func (g *group) snapshot() []Family {
 	var list []Family
 	for _, c := range g.columns {
@@ -279,7 +282,7 @@ func (g *group) snapshot() []Family {
 	return list
 }
 
-// stacks takes an interval's samples by stack.
+// stacks adds an interval's samples, by their keys.
 func (g *group) stacks(s *result.Stacks) {
 	g.stamp++
 	g.title = s.Title

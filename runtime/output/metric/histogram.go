@@ -17,28 +17,29 @@ type histogram struct {
 	metric string
 	help   string
 	unit   Unit
-	// fine says that buckets are eighths of powers of two: classic buckets, of which each
-	// costs a series, are halves.
+	// fine says that buckets are eighths of powers of two. Classic buckets then become
+	// halves of powers of two, since each of them is a series.
 	fine   bool
-	bounds map[int64]struct{} // all that were seen: values below them are in lower buckets
-	rows   []*counts          // nil for rows that have none
+	bounds map[int64]struct{} // all bounds of classic buckets seen so far
+	rows   []*counts          // by row; nil for rows without a distribution
 }
 
 type counts struct {
 	n   uint64
-	sum float64 // in the result's unit
+	sum float64 // in the unit of the result
 	at  map[span]uint64
 }
 
-// A span is the values lo <= v < hi.
+// A span is the range of values lo <= v < hi.
 type span struct{ lo, hi int64 }
 
-// distribution is the metric of a column of distributions; a group has one.
+// distribution returns the metric of a column of distributions; a group has at
+// most one.
 func (g *group) distribution(value *result.Column, fine bool) *histogram {
 	if len(g.hists) == 0 {
 		word := value.Name
 		if strings.ContainsFunc(word, func(r rune) bool { return strings.ContainsRune(" ()[]:,", r) }) {
-			word = "value" // the text of a function
+			word = "value" // it is the source of a function
 		}
 		h := &histogram{
 			unit: unitOf(value.Unit, event.Value{}), fine: fine, help: g.help("distribution of " + word),
@@ -81,7 +82,7 @@ func (h *histogram) take(at int, d *result.Distribution) {
 	}
 }
 
-// half is the half of a power of two in which a span of an eighth lies.
+// half returns the half of a power of two that contains a span of an eighth.
 func (s span) half() span {
 	if s.lo < 4 {
 		return s
@@ -101,7 +102,7 @@ func (h *histogram) snapshot(g *group) Family {
 	bounds := slices.Sorted(maps.Keys(h.bounds))
 	upper := make([]float64, len(bounds))
 	for i, b := range bounds {
-		upper[i] = h.unit.of(float64(b - 1)) // the values are whole numbers
+		upper[i] = h.unit.of(float64(b - 1)) // inclusive, since the values are whole numbers
 	}
 	for at, c := range h.rows {
 		if c != nil {
@@ -111,16 +112,16 @@ func (h *histogram) snapshot(g *group) Family {
 	return f
 }
 
-// A Hist is a distribution.
+// A Hist is a distribution in the unit of its metric.
 type Hist struct {
 	Count uint64
 	Sum   float64
-	// Upper are the upper bounds of classic buckets, inclusive, and Below how many values
-	// are not above each. All series of a metric have the same.
+	// Upper are the inclusive upper bounds of classic buckets, and Below the number of
+	// values up to each. All series of a metric have the same bounds.
 	Upper []float64
 	Below []uint64
 
-	per   float64 // of the unit
+	per   float64 // the unit's Per
 	spans []spanCount
 }
 
@@ -133,7 +134,7 @@ func (c *counts) hist(u Unit, bounds []int64, upper []float64) *Hist {
 	h := &Hist{Count: c.n, Sum: u.of(c.sum), Upper: upper, Below: make([]uint64, len(bounds)), per: u.Per}
 	for s, n := range c.at {
 		h.spans = append(h.spans, spanCount{s, n})
-		// The lowest bound that is not below the span.
+		// The lowest bound that is not below the end of the span.
 		if i, _ := slices.BinarySearch(bounds, s.hi); i < len(bounds) {
 			h.Below[i] += n
 		}
@@ -145,27 +146,28 @@ func (c *counts) hist(u Unit, bounds []int64, upper []float64) *Hist {
 	return h
 }
 
-// Schema is the resolution of Exponential: 8 buckets for each power of two.
+// Schema is the resolution of Exponential: 1<<Schema = 8 buckets for each power
+// of two.
 const Schema = 3
 
 // An Exponential is a distribution in the buckets of Prometheus' native histograms, and of
-// OTLP's exponential ones: bucket i has the values above base^(i-1) up to base^i, in which
-// base is 2^(1/8). Negative has them by magnitude.
+// OTLP's exponential ones: bucket i has the values above base^(i-1) up to base^i, where
+// base is 2^(1/8). Negative has the negative values by magnitude.
 type Exponential struct {
 	Zero               uint64
 	Positive, Negative map[int]uint64
 }
 
-// Exponential makes these buckets. Ours hold whole numbers of ns or bytes and start at
-// powers of two of those, which powers of two of seconds do not meet: the values of a wide
-// bucket are spread over those that it covers, so that they are off by less than it is wide.
-// The values of a bucket that is open, but for that of 0 and less, are at its bound.
+// Exponential converts the distribution to these buckets. Our buckets begin at powers of two
+// of ns or bytes, which are not powers of two of seconds. So the values of a wide bucket are
+// spread over the buckets that it covers; each is wrong by less than the width of its old
+// bucket. The values of an open bucket are counted at its bound.
 func (h *Hist) Exponential() Exponential {
 	e := Exponential{Positive: map[int]uint64{}, Negative: map[int]uint64{}}
 	for _, s := range h.spans {
 		points := s.points()
-		// The k-th of them has every len(points)-th value, so that none of the buckets
-		// shrinks when more come. The middle comes first.
+		// Values are dealt to the points in turn, in the order of order. So no bucket
+		// shrinks when more values come.
 		for k, v := range points {
 			n := s.n / uint64(len(points))
 			if order(k, len(points)) < s.n%uint64(len(points)) {
@@ -179,8 +181,8 @@ func (h *Hist) Exponential() Exponential {
 	return e
 }
 
-// order is the place of the k-th of n in the order in which they get values: those that are
-// far from each other first.
+// order returns the position of point k of n in the order in which points get values.
+// Successive points are far from each other.
 func order(k, n int) uint64 {
 	if n == 8 {
 		return uint64(bits.Reverse8(uint8(k)) >> 5)
@@ -199,17 +201,17 @@ func (e *Exponential) add(v float64, n uint64) {
 	}
 }
 
-// index is the number of the bucket that has v.
+// index returns the number of the bucket that contains v.
 func index(v float64) int {
 	const parts = 1 << Schema
 	frac, exp := math.Frexp(v) // v = frac * 2^exp, 0.5 <= frac < 1
 	if frac == 0.5 {
-		return (exp - 1) * parts // without an error of rounding
+		return (exp - 1) * parts // avoids an error of rounding
 	}
 	return int(math.Ceil((math.Log2(frac) + float64(exp)) * parts))
 }
 
-// points are values that stand for a span, at most eight.
+// points returns up to eight values that represent a span.
 func (s span) points() []float64 {
 	switch {
 	case s.lo == result.OpenLo:

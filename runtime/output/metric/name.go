@@ -12,18 +12,19 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file names metrics, labels and their values by Prometheus' conventions: base units
-// in the name, counters end in _total, letters are small.
+// This file names metrics, labels and their values by Prometheus' conventions: names
+// contain the base unit, counters end in _total, letters are lower-case.
 
 // A Unit is the unit of a metric.
 type Unit struct {
-	Name string // in names of metrics; "" is a plain number
-	UCUM string // in OTLP
-	// Per is how many of the result's units are one of the metric's.
+	Name string // suffix in names of metrics; "" for a plain number
+	UCUM string // the unit's name in OTLP
+	// Per is the number of the result's base units in one unit of the metric:
+	// 1e9 ns in a second.
 	Per float64
 }
 
-// The units that metrics have.
+// The units of metrics.
 var (
 	Plain   = Unit{"", "1", 1}
 	Seconds = Unit{"seconds", "s", 1e9}
@@ -33,7 +34,8 @@ var (
 	Cycles  = Unit{"cycles", "{cycle}", 1}
 )
 
-// unitOf is the unit of a column; v is one of its values.
+// unitOf returns the unit of a column's metric; v is one of the column's
+// values.
 func unitOf(u unit.Unit, v event.Value) Unit {
 	switch u.Base {
 	case "ns":
@@ -61,7 +63,7 @@ func (u Unit) suffix() string {
 	return "_" + u.Name
 }
 
-// of is a result's value in the unit.
+// of converts a result's value to the unit.
 func (u Unit) of(v float64) float64 {
 	if u.Per > 1 {
 		return v / u.Per
@@ -69,7 +71,8 @@ func (u Unit) of(v float64) float64 {
 	return v
 }
 
-// scriptWord is how a script, which may be a path, is called in names.
+// scriptWord returns the part of metrics' names for a script, which may be a
+// path.
 func scriptWord(name string) string {
 	if name == "-c" {
 		return "program"
@@ -77,7 +80,7 @@ func scriptWord(name string) string {
 	return nameWord(strings.TrimSuffix(path.Base(name), ".star"))
 }
 
-// nameWord makes a part of a metric's name of any text.
+// nameWord converts any text to a part of a metric's name.
 func nameWord(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {
@@ -94,8 +97,8 @@ func nameWord(s string) string {
 	return word
 }
 
-// notReserved changes the name of a gauge that would read as a part of a histogram or a
-// counter.
+// notReserved changes the name of a gauge that ends like a counter or a part of a
+// histogram.
 func notReserved(name string) string {
 	for _, end := range []string{"_count", "_sum", "_bucket", "_total", "_info", "_created"} {
 		if strings.HasSuffix(name, end) {
@@ -105,7 +108,7 @@ func notReserved(name string) string {
 	return name
 }
 
-// labelNames makes names of labels, which differ.
+// labelNames makes unique names of labels.
 func labelNames(columns []string) []string {
 	names := make([]string, 0, len(columns))
 	for _, c := range columns {
@@ -114,7 +117,7 @@ func labelNames(columns []string) []string {
 			name = "key_" + name
 		}
 		if name == "le" || name == "quantile" {
-			name += "_key" // Prometheus has a meaning for them
+			name += "_key" // Prometheus reserves them
 		}
 		for base, i := name, 2; slices.Contains(names, name); i++ {
 			name = base + "_" + strconv.Itoa(i)
@@ -124,7 +127,7 @@ func labelNames(columns []string) []string {
 	return names
 }
 
-// labelText is a key as people read it, with durations in seconds.
+// labelText returns the text of a key, with durations in seconds.
 func labelText(c *result.Column, v event.Value) string {
 	if c.Names != nil && (c.Text == nil || c.Shape) {
 		if name, ok := c.Names(v); ok {

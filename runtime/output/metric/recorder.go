@@ -11,28 +11,29 @@ import (
 	"ppscript/runtime/why/story"
 )
 
-// A Recorder takes the results of one script. It implements output.Sink; closing it keeps
-// what was recorded.
+// A Recorder records the results of one script. It implements output.Sink; its metrics
+// stay after Close.
 type Recorder struct {
 	render.Ignore
 	store  *Store
 	name   string
-	prefix string // of the names of its metrics
+	prefix string // prefix of the names of its metrics
 
-	events   uint64 // of the runs before
-	now      uint64 // of this run
+	events   uint64 // events of all runs
+	now      uint64 // events of this run
 	failures uint64
 	running  bool
 	until    time.Time
 	results  []*group
 	losses   []resultLoss
 	logs     []log
-	cost     *result.Cost // of the newest interval; nil if nobody measured it
+	cost     *result.Cost // cost of the newest interval; nil if it was not measured
 }
 
 var _ output.Sink = (*Recorder)(nil)
 
-// resultLoss is what a result lacks; that with no name is of the script as a whole.
+// resultLoss counts the losses of a result; without a name, of the script as a
+// whole.
 type resultLoss struct {
 	result string
 	counts [len(lossNames)]uint64 // by lossNames
@@ -60,20 +61,20 @@ func (r *Recorder) Close() error {
 	defer r.store.mu.Unlock()
 	r.running = false
 	for _, g := range r.results {
-		g.stamp++ // gauges are of an interval that goes on
+		g.stamp++ // makes the gauges of the last interval invalid
 	}
 	return nil
 }
 
-// Failed says that the script ended by an error.
+// Failed counts that the script ended with an error.
 func (r *Recorder) Failed() {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
 	r.failures++
 }
 
-// Show implements render.Renderer. Stacks are samples by their keys: the stacks themselves are no
-// labels, profiles have them. Of where time went the causes are a table.
+// Show implements render.Renderer. Stacks are counted by their keys only; profiles are for the
+// stacks themselves. The causes of slow spans are a table.
 func (r *Recorder) Show(x result.Result) error {
 	switch x := x.(type) {
 	case *result.Why:
@@ -114,7 +115,7 @@ func (r *Recorder) line(name string) {
 	r.logs = append(r.logs, log{name, 1})
 }
 
-// Note implements render.Renderer: losses that no result shows.
+// Note implements render.Renderer: it counts losses that no result has.
 func (r *Recorder) Note(kind string, fields ...render.NoteField) error {
 	if kind != "loss" {
 		return nil
@@ -131,7 +132,7 @@ func (r *Recorder) Note(kind string, fields ...render.NoteField) error {
 	return nil
 }
 
-// about takes what all results of an interval say.
+// about records the members that all results share.
 func (r *Recorder) about(m *result.Meta) {
 	if m.TotalSamples > r.now {
 		r.events += m.TotalSamples - r.now
@@ -150,7 +151,7 @@ func (r *Recorder) about(m *result.Meta) {
 	}
 }
 
-// lost is what a result lacks so far.
+// lost returns the losses of a result so far.
 func (r *Recorder) lost(name string) *resultLoss {
 	for i := range r.losses {
 		if r.losses[i].result == name {
@@ -161,7 +162,7 @@ func (r *Recorder) lost(name string) *resultLoss {
 	return &r.losses[len(r.losses)-1]
 }
 
-// group is what is kept of a result.
+// group returns the metrics of a result.
 func (r *Recorder) group(name string) *group {
 	for _, g := range r.results {
 		if g.name == name {

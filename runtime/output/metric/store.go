@@ -11,13 +11,14 @@ import (
 	"time"
 )
 
-// Other is the value of all labels of the row for keys beyond the bound.
+// Other is the value of all labels in the row for keys beyond the bound.
 const Other = "__other__"
 
-// DefaultSeries is how many keys of a result have series of their own.
+// DefaultSeries is the default bound on the keys of a result that have their
+// own series.
 const DefaultSeries = 1000
 
-// A Kind is what a metric's values mean.
+// A Kind is the kind of a metric.
 type Kind uint8
 
 const (
@@ -26,7 +27,7 @@ const (
 	Distribution
 )
 
-// A Family is a metric: series of one name, told apart by labels.
+// A Family is a metric: series of one name with different values of labels.
 type Family struct {
 	Name, Help string
 	Kind       Kind
@@ -37,37 +38,37 @@ type Family struct {
 
 // A Series is one value of a metric, or one distribution.
 type Series struct {
-	Labels []string // values, by Family.Labels
+	Labels []string // values of Family.Labels
 	Value  float64
-	Hist   *Hist // of a Distribution
+	Hist   *Hist // for a Distribution, else nil
 }
 
 // A Store holds the metrics of the scripts that run. Its methods may be called at any time
 // from any goroutine.
 type Store struct {
-	Limit int       // of keys of a result; 0 is DefaultSeries
-	Start time.Time // when counting began
+	Limit int       // bound on the keys of a result
+	Start time.Time // time when counting began
 
 	mu      sync.Mutex
 	scripts []*Recorder
-	names   map[string]string // whose each name is
-	more    []func() []Family // of others
+	names   map[string]string // owner of each metric's name
+	more    []func() []Family // metrics of others
 }
 
-// Tell has others tell metrics of their own.
+// Tell adds a function that returns further metrics for each Snapshot.
 func (s *Store) Tell(more func() []Family) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.more = append(s.more, more)
 }
 
-// NewStore makes an empty store.
+// NewStore makes an empty store; limit 0 is DefaultSeries.
 func NewStore(limit int) *Store {
 	return &Store{Limit: cmp.Or(limit, DefaultSeries), Start: time.Now(), names: map[string]string{}}
 }
 
-// Script returns the recorder of a script, which keeps its counters when the script
-// begins again.
+// Script returns the recorder of a script. It keeps its counters if the script runs
+// again.
 func (s *Store) Script(name string) *Recorder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +82,7 @@ func (s *Store) Script(name string) *Recorder {
 	return r
 }
 
-// Forget takes a script out, with its metrics.
+// Forget removes a script and its metrics.
 func (s *Store) Forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +94,8 @@ func (s *Store) Forget(name string) {
 	}
 }
 
-// claim makes a name unique: two columns may have names that look the same here.
+// claim makes a name unique, since names of different columns may be equal after
+// nameWord.
 func (s *Store) claim(name, suffix, owner string) string {
 	for i := 1; ; i++ {
 		unique := name + suffix
@@ -107,7 +109,7 @@ func (s *Store) claim(name, suffix, owner string) string {
 	}
 }
 
-// Snapshot is all metrics as they are now, ordered by name. Nothing in it changes any more.
+// Snapshot returns all current metrics, sorted by name. It is not changed later.
 func (s *Store) Snapshot() []Family {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,27 +134,27 @@ func (s *Store) Snapshot() []Family {
 	return whole
 }
 
-// self is what there is to tell of the scripts and of ppscript itself.
+// self returns the metrics about the scripts' runs and ppscript itself.
 func (s *Store) self() []Family {
 	script := []string{"script"}
 	events := Family{Name: "ppscript_events_total", Help: "Events that reached the script.",
 		Labels: script}
 	loss := Family{Name: "ppscript_loss_total", Labels: []string{"script", "result", "kind"},
-		Help: "What a result lacks, by kind: lost, dropped, late, truncated, unmatched, broken, evicted, " +
+		Help: "Events missing in a result, by kind: lost, dropped, late, truncated, unmatched, broken, evicted, " +
 			"errors, throttled, ended_early. One loss may touch several results."}
 	up := Family{Name: "ppscript_script_up", Kind: Gauge, Labels: script, Help: "1 while the script runs."}
 	failed := Family{Name: "ppscript_script_failures_total", Labels: script,
-		Help: "How often the script ended by an error."}
+		Help: "How often the script ended with an error."}
 	until := Family{Name: "ppscript_interval_end_timestamp_seconds", Kind: Gauge, Unit: Seconds,
 		Labels: script, Help: "When the newest interval of the script ended."}
 	lines := Family{Name: "ppscript_log_lines_total", Labels: []string{"script", "result"},
 		Help: "Events that the script shows as lines."}
 	costs := Family{Name: "ppscript_script_cost_ratio", Kind: Gauge, Labels: []string{"script", "kind"},
-		Help: "What observing cost in the newest interval, as a share of the time of all CPUs: of ppscript itself " +
-			"(own), of those that are observed (traced), and what it may cost (budget)."}
+		Help: "The cost of observing in the newest interval, as a share of the time of all CPUs: of ppscript itself " +
+			"(own), for the observed threads (traced), and the allowed cost (budget)."}
 	sampled := Family{Name: "ppscript_script_sampled_ratio", Kind: Gauge, Labels: []string{"script", "kind"},
-		Help: "How many of the events, or keys, of the newest interval counted (events), and in which part of the " +
-			"time any did (time): below 1, numbers are estimates."}
+		Help: "The share of events, or of keys, that were counted in the newest interval (events), and the share of " +
+			"time in which events were counted (time): below 1, numbers are estimates."}
 	for _, r := range s.scripts {
 		own := []string{r.name}
 		if c := r.cost; c != nil {
@@ -199,14 +201,14 @@ func (s *Store) self() []Family {
 	return list
 }
 
-// cost is what this process costs.
+// cost returns the CPU time and memory of this process.
 func cost() []Family {
 	var list []Family
 	var ru syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) == nil {
 		list = append(list, Family{Name: "ppscript_cpu_seconds_total", Unit: Seconds,
 			Labels: []string{"mode"},
-			Help:   "CPU time of ppscript itself; the work of its programs in the kernel is the observed threads'.",
+			Help:   "CPU time of ppscript itself, without its kernel programs, which run in the observed threads.",
 			Series: []Series{
 				{Labels: []string{"system"}, Value: float64(ru.Stime.Nano()) / 1e9},
 				{Labels: []string{"user"}, Value: float64(ru.Utime.Nano()) / 1e9},

@@ -8,8 +8,9 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file encodes what metrics and profiles have in common. Fields have the numbers in
-// opentelemetry/proto/*.proto; the tests read messages back with the collector's packages.
+// This file has the encoders that metrics and profiles share. The numbers of fields are
+// from opentelemetry/proto/*.proto; the tests decode messages with the collector's
+// packages.
 
 func appendUint(dst []byte, field protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(dst, field, protowire.VarintType), v)
@@ -27,13 +28,13 @@ func appendText(dst []byte, field protowire.Number, v string) []byte {
 	return protowire.AppendString(protowire.AppendTag(dst, field, protowire.BytesType), v)
 }
 
-// appendMessage appends what fill appends, as a message within another.
+// appendMessage appends a field with the message that fill appends.
 func appendMessage(dst []byte, field protowire.Number, fill func(dst []byte) []byte) []byte {
 	body := fill(nil)
 	return protowire.AppendBytes(protowire.AppendTag(dst, field, protowire.BytesType), body)
 }
 
-// appendPacked appends numbers without tags between them.
+// appendPacked appends a packed list of numbers.
 func appendPacked[T int32 | int64](dst []byte, field protowire.Number, list []T) []byte {
 	if len(list) == 0 {
 		return dst
@@ -46,7 +47,7 @@ func appendPacked[T int32 | int64](dst []byte, field protowire.Number, list []T)
 	})
 }
 
-// appendPackedFixed appends 64-bit words.
+// appendPackedFixed appends a packed list of 64-bit words.
 func appendPackedFixed(dst []byte, field protowire.Number, list []uint64) []byte {
 	return appendMessage(dst, field, func(dst []byte) []byte {
 		for _, v := range list {
@@ -56,7 +57,7 @@ func appendPackedFixed(dst []byte, field protowire.Number, list []uint64) []byte
 	})
 }
 
-// An Attribute says something of what a message is about.
+// An Attribute is a property of the sender.
 type Attribute struct{ Key, Value string }
 
 // appendAttribute appends a KeyValue.
@@ -67,7 +68,8 @@ func appendAttribute(dst []byte, field protowire.Number, key, value string) []by
 	})
 }
 
-// appendAny appends a value of any kind: text, or a whole number.
+// appendAny appends an AnyValue: signed integers as numbers, other values as
+// text.
 func appendAny(dst []byte, field protowire.Number, v event.Value, text string) []byte {
 	return appendMessage(dst, field, func(dst []byte) []byte {
 		switch v.Kind {
@@ -78,7 +80,8 @@ func appendAny(dst []byte, field protowire.Number, v event.Value, text string) [
 	})
 }
 
-// appendResource appends the sender, and the scope, in the fields that all signals have.
+// appendResource appends the Resource, which describes the sender, in the field that it
+// has in all signals.
 func appendResource(dst []byte, resource []Attribute) []byte {
 	return appendMessage(dst, 1, func(dst []byte) []byte {
 		for _, a := range resource {

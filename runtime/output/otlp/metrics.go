@@ -12,8 +12,8 @@ import (
 // cumulative is AGGREGATION_TEMPORALITY_CUMULATIVE.
 const cumulative = 2
 
-// AppendMetrics appends an ExportMetricsServiceRequest: what families are at a time, counted
-// since start.
+// AppendMetrics appends an ExportMetricsServiceRequest with the values of families at a
+// time, counted since start.
 func AppendMetrics(dst []byte, families []metric.Family, resource []Attribute, start,
 	now time.Time) []byte {
 	m := metrics{uint64(start.UnixNano()), uint64(now.UnixNano())}
@@ -81,7 +81,8 @@ func (m metrics) points(dst []byte, f *metric.Family) []byte {
 	return dst
 }
 
-// histogram appends the numbers of a HistogramDataPoint. Bounds are inclusive.
+// histogram appends the numbers of a HistogramDataPoint, whose bounds are
+// inclusive.
 func histogram(dst []byte, h *metric.Hist) []byte {
 	dst = appendFixed(dst, 4, h.Count)
 	dst = appendDouble(dst, 5, h.Sum)

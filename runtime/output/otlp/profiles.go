@@ -10,11 +10,12 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// AppendProfiles appends an ExportProfilesServiceRequest with the samples of an interval. It
-// has a profile of the numbers of samples, and one of their values if there are any.
+// AppendProfiles appends an ExportProfilesServiceRequest with the samples of an interval:
+// one profile with the numbers of samples, and one with their values if the stacks have
+// values.
 //
-// Names are resolved, as in files for pprof; locations are told apart by them as well, since
-// equal addresses of two processes may be different functions.
+// Addresses are already resolved to names, as in files for pprof. Locations are also
+// distinguished by names, since equal addresses of two processes may be different functions.
 func AppendProfiles(dst []byte, s *result.Stacks, resource []Attribute, scope string,
 	now time.Time) []byte {
 	p := &profiles{
@@ -49,7 +50,7 @@ func AppendProfiles(dst []byte, s *result.Stacks, resource []Attribute, scope st
 		b = appendUint(b, 4, length)
 		if n, sum := s.Total(); s.Periods && s.Value != "" && n > 0 {
 			b = appendMessage(b, 5, p.valueType(kinds[1]))
-			b = appendUint(b, 6, uint64((sum+int64(n)/2)/int64(n))) // they vary: their mean
+			b = appendUint(b, 6, uint64((sum+int64(n)/2)/int64(n))) // the mean, since periods vary
 		}
 		for _, c := range s.Loss.Counts() {
 			if c.N > 0 {
@@ -57,7 +58,7 @@ func AppendProfiles(dst []byte, s *result.Stacks, resource []Attribute, scope st
 				b = appendPacked(b, 11, []int32{at})
 			}
 		}
-		if c := s.Cost; c.Sampled() { // what the numbers are estimates of
+		if c := s.Cost; c.Sampled() { // the numbers are estimates: says what was left out
 			for _, x := range []struct {
 				name string
 				v    float64
@@ -82,14 +83,14 @@ func AppendProfiles(dst []byte, s *result.Stacks, resource []Attribute, scope st
 	return appendMessage(dst, 2, p.dictionary)
 }
 
-// A kind is what the numbers of a profile are.
+// A kind describes the numbers of a profile: their name and unit.
 type kind struct {
 	name, unit string
 	count      bool
 }
 
-// profiles is the dictionary: tables of what samples refer to by number. The first of each is
-// nothing.
+// profiles is the dictionary: tables of the texts, stacks and so on that samples refer to by
+// number. Number 0 of each table is empty.
 type profiles struct {
 	texts      map[string]int32
 	mappings   map[mapping]int32
@@ -98,7 +99,7 @@ type profiles struct {
 	stacks     map[string]int32
 	attributes map[attribute]int32
 
-	table [8][]byte // of encoded messages, by the field of the dictionary
+	table [8][]byte // encoded messages, by the field of the dictionary
 	sizes [8]int32
 	line  []int32
 }
@@ -127,7 +128,7 @@ type location struct {
 
 type attribute struct{ key, value string }
 
-// begin puts nothing in front of each table.
+// begin adds an empty entry 0 to each table.
 func (p *profiles) begin() {
 	for f := mappingTable; f <= stackTable; f++ {
 		p.add(f, func(dst []byte) []byte { return dst })
@@ -173,7 +174,7 @@ func (p *profiles) sample(dst []byte, s *result.Stacks, x *result.StackSample, k
 		if i < len(x.Key) {
 			name := s.Keys[i].Name
 			if name == "comm" {
-				name = "thread.name" // as the conventions call it
+				name = "thread.name" // the name by OpenTelemetry's conventions
 			}
 			attributes = append(attributes, p.attribute(name, x.Key[i], x.Key[i].String()))
 		}
@@ -208,7 +209,7 @@ func (p *profiles) attribute(key string, v event.Value, text string) int32 {
 	return i
 }
 
-// stack is the number of the stack of frames, innermost first.
+// stack returns the number of a stack, whose frames are innermost first.
 func (p *profiles) stack(frames []*result.Frame) int32 {
 	list := make([]int32, len(frames))
 	key := make([]byte, 0, 4*len(frames))
@@ -224,8 +225,8 @@ func (p *profiles) stack(frames []*result.Frame) int32 {
 	return i
 }
 
-// location is the number of a frame. Functions that the compiler merged into others are
-// frames, and locations, of their own.
+// location returns the number of a frame's location. Inlined functions have their own
+// frames, and so their own locations.
 func (p *profiles) location(f *result.Frame) int32 {
 	key := location{p.mapping(f), p.function(f), f.FileAddr, f.Line}
 	if f.Segment == (result.Segment{}) {

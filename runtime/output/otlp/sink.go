@@ -17,32 +17,34 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Options that name a collector.
+// Names of the options with the URL of a collector.
 const (
 	MetricsOption  = "otlp"
 	ProfilesOption = "otlp-profiles"
 )
 
-// A Server is a collector, by the URL in front of the paths that OTLP has.
+// A Server sends messages to a collector.
 type Server struct {
 	sender   *push.Sender
 	url      string
 	resource []Attribute
 }
 
-// headersVariable has headers for requests, of which some are secret.
+// headersVariable is the environment variable with headers for requests, which
+// may contain secrets.
 const headersVariable = "OTEL_EXPORTER_OTLP_HEADERS"
 
 // paths are the paths of OTLP, by option.
 var paths = map[string]string{MetricsOption: "v1/metrics", ProfilesOption: "v1development/profiles"}
 
-// Check finds mistakes in the URL of a collector.
+// Check returns an error if an option's URL or the headers are wrong.
 func Check(option, text string) error {
 	_, _, _, err := settle(option, text)
 	return err
 }
 
-// settle is what requests to a server have.
+// settle returns the URL and the headers for requests, and the URL in the form
+// for messages.
 func settle(option, text string) (u *url.URL, shown string, header http.Header, err error) {
 	if u, shown, err = push.Address(option, text); err != nil {
 		return nil, "", nil, err
@@ -54,13 +56,13 @@ func settle(option, text string) (u *url.URL, shown string, header http.Header, 
 	return u, shown, header, nil
 }
 
-// Open begins to send what an option is about to a collector.
+// Open makes a Server for an option's URL. say prints messages about failures.
 func Open(option, text string, say func(line string)) (*Server, error) {
 	u, shown, header, err := settle(option, text)
 	if err != nil {
 		return nil, err
 	}
-	host, _ := os.Hostname() // without one, the collector knows from where it comes
+	host, _ := os.Hostname() // without a name, the collector still has the address
 	s := &Server{
 		url: u.JoinPath(paths[option]).String(),
 		resource: []Attribute{
@@ -72,7 +74,8 @@ func Open(option, text string, say func(line string)) (*Server, error) {
 	return s, nil
 }
 
-// partial reads the answer of a server: ExportMetricsPartialSuccess and the same of profiles.
+// partial reads the answer of a server: ExportMetricsPartialSuccess, or the same message for
+// profiles.
 func partial(body []byte) (refused int64, why string) {
 	in, ok := field(body, 1)
 	if !ok {
@@ -87,7 +90,7 @@ func partial(body []byte) (refused int64, why string) {
 	return int64(v), string(text)
 }
 
-// field is the content of a field of a message: of a number its varint.
+// field returns the content of a field of a message; for a number, its varint.
 func field(message []byte, want protowire.Number) ([]byte, bool) {
 	for len(message) > 0 {
 		num, kind, n := protowire.ConsumeTag(message)
@@ -112,7 +115,7 @@ func field(message []byte, want protowire.Number) ([]byte, bool) {
 	return nil, false
 }
 
-// SendMetrics sends what a store has now.
+// SendMetrics sends the current metrics of a store.
 func (s *Server) SendMetrics(store *metric.Store) {
 	body := AppendMetrics(nil, store.Snapshot(), s.resource, store.Start, time.Now())
 	s.send(body)
@@ -129,14 +132,15 @@ func (s *Server) send(body []byte) {
 		Body: push.Gzip(body)})
 }
 
-// Stats tells what became of messages.
+// Stats returns the counts of sent and failed messages.
 func (s *Server) Stats() push.Stats { return s.sender.Stats() }
 
-// Close sends what waits and tells what did not arrive.
+// Close sends waiting messages. Its error says how many messages were not
+// delivered.
 func (s *Server) Close() error { return s.sender.Close() }
 
-// MetricsOf is a sink that sends the metrics of a store at the end of each interval. The
-// store is filled by others, in front of it.
+// MetricsOf returns a sink that sends the metrics of a store at the end of each
+// interval. Other sinks, which must come before it, fill the store.
 func MetricsOf(s *Server, store *metric.Store) output.Sink {
 	return &metricsSink{Server: s, store: store}
 }
@@ -145,7 +149,7 @@ type metricsSink struct {
 	render.Ignore
 	*Server
 	store *metric.Store
-	some  bool // there are results that were not sent
+	some  bool // the store has results that were not sent
 }
 
 func (m *metricsSink) Begin(output.About) error { return nil }
@@ -159,7 +163,8 @@ func (m *metricsSink) Show(r result.Result) error {
 	return nil
 }
 
-// Flush comes when all results of an interval were shown.
+// Flush implements render.Renderer; it is called after the last result of an
+// interval.
 func (m *metricsSink) Flush() error {
 	if m.some {
 		m.some = false
@@ -169,6 +174,6 @@ func (m *metricsSink) Flush() error {
 }
 
 func (m *metricsSink) Close() error {
-	m.SendMetrics(m.store) // with what has no intervals: lines
+	m.SendMetrics(m.store) // includes lines, which come without intervals
 	return m.Server.Close()
 }

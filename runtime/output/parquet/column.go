@@ -10,12 +10,12 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A class is the type of a column. A column of none has no value yet.
+// A class is the type of a column; none if the column has no value yet.
 type class uint8
 
 const (
 	none    class = iota
-	integer       // of 64 bits: signed, or unsigned if one needs that
+	integer       // 64 bits: signed, or unsigned if a value needs that
 	moment        // ns since 1970, UTC
 	real
 	truth
@@ -23,39 +23,41 @@ const (
 	classes
 )
 
-// A column is one of a file. What it holds is of the group that is gathered.
+// A column is a column of a file. Its values are of the current group of rows,
+// which is not written yet.
 type column struct {
 	name  string
 	class class
-	unit  string // of its numbers, "" for none
-	key   bool   // tells rows apart
+	unit  string // unit of its numbers, "" for none
+	key   bool   // its values identify rows
 
-	present []byte // by row: 1 if it has a value; rows at the end may be missing
+	present []byte // by row: 1 if the row has a value; it may be shorter than the group
 	nums    []int64
 	words   words
-	index   []uint32 // of words
-	large   bool     // some number needs the unsigned form
-	below   bool     // some number is below 0
-	born    int      // how many groups there were before it
-	chunks  []chunk  // since then
+	index   []uint32 // numbers of texts in words
+	large   bool     // a number needs the unsigned type
+	below   bool     // a number is negative
+	born    int      // number of groups that were written before the column was added
+	chunks  []chunk  // the chunks of the later groups
 }
 
-// words are the dictionary of texts.
+// words is the dictionary of a group's texts.
 type words struct {
 	of  map[string]uint32
-	all []byte // in the form of the page: sizes and bytes
+	all []byte // as in the dictionary's page: size and bytes of each text
 }
 
 // A chunk is the part of a column that is in a group.
 type chunk struct {
-	at, dictAt   int64 // where its pages are; dictAt is 0 without a dictionary
+	at, dictAt   int64 // offsets of its pages; dictAt is 0 without a dictionary
 	size, packed int64 // in bytes, before and after compression, with headers
 	values       int
 	nulls        int
-	least, most  int64 // of integers and moments, as the column compares them
+	least, most  int64 // bounds of integers and moments, signed or unsigned like the column
 }
 
-// at makes the next value that of a row. Rows since the last value have none.
+// at marks that the next value belongs to a row. Rows since the last value have
+// none.
 func (c *column) at(row int) {
 	if n := row - len(c.present); n > 0 {
 		c.present = append(c.present, make([]byte, n)...)
@@ -70,7 +72,8 @@ func (c *column) num(row int, v int64) {
 
 func (c *column) float(row int, v float64) { c.num(row, int64(math.Float64bits(v))) }
 
-// text adds a text. Readers refuse bytes that are no UTF-8: they become \xff, as in plain.Valid.
+// text adds a text. Bytes that are no UTF-8 are escaped as \xff by plain.Valid, since readers
+// refuse them.
 func (c *column) text(row int, s []byte) {
 	i, known := c.words.of[string(s)]
 	if !known {
@@ -94,17 +97,19 @@ func (w *words) add(s []byte) uint32 {
 	return i
 }
 
-// full reports that a dictionary has its size: the group ends.
+// full reports whether the dictionary has reached its bounds, so that the group
+// must end.
 func (w *words) full() bool { return len(w.of) >= maxWords || len(w.all) >= maxWordBytes }
 
-// clear is for the next group.
+// clear removes the values, for the next group.
 func (c *column) clear() {
 	c.present, c.nums, c.index = c.present[:0], c.nums[:0], c.index[:0]
 	clear(c.words.of)
 	c.words.all = c.words.all[:0]
 }
 
-// values appends those of the group as its page has them, and says in which encoding.
+// values appends the values of the group in the form of a page, and returns the
+// encoding.
 func (c *column) values(dst []byte) ([]byte, int) {
 	switch c.class {
 	case integer, moment:
@@ -125,7 +130,7 @@ func (c *column) values(dst []byte) ([]byte, int) {
 		}
 	case text:
 		if len(c.index) == 0 {
-			break // no dictionary either
+			break // there is no dictionary either
 		}
 		width := max(bits.Len(uint(len(c.words.of)-1)), 1)
 		return appendHybrid(append(dst, byte(width)), c.index, width), dictEncoding
@@ -133,7 +138,7 @@ func (c *column) values(dst []byte) ([]byte, int) {
 	return dst, plainEncoding
 }
 
-// bounds are the smallest and largest number.
+// bounds returns the smallest and the largest number.
 func (c *column) bounds() (least, most int64) {
 	if len(c.nums) == 0 {
 		return 0, 0

@@ -4,16 +4,17 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file writes slow pairs: a row for each of their events, of all pairs in one file.
+// This file writes slow pairs: a row for each of their events. All pairs of a result are
+// in one file.
 
-// pairSlots are the columns in front of those that all events have.
+// pairSlots are the columns of pairs, which precede the columns of all events.
 type pairSlots struct {
 	number, pair, delay, unfinished, complete *slot // of the pair
 	part, since, state, ran, ranComm, hidden  *slot // of the event
 	last                                      int64 // pair
 }
 
-// pairs are the columns of pairs; they come first in the file.
+// pairs returns the columns of pairs, which come first in the file.
 func (o *out) pairs() *pairSlots {
 	if o.slow == nil {
 		at := func(name string) *slot { return o.slot(name, 0) }
@@ -65,7 +66,7 @@ func (s *sink) detail(d *result.Detail) error {
 	return err
 }
 
-// pairRow writes an event of a pair, or how many are left out.
+// pairRow writes an event of a pair, or the number of events that are left out.
 func (s *sink) pairRow(o *out, d *result.Detail, part string, l *result.DetailLine) {
 	f, to := o.file, o.slow
 	to.number.signed(f, to.last)

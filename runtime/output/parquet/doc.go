@@ -1,10 +1,10 @@
-// Package parquet writes the results of a run as Parquet, files of typed columns that DuckDB,
-// pandas and others read: one file in a directory for each result.
+// Package parquet writes the results of a run as Parquet files, a format of typed columns
+// that DuckDB, pandas and others read. Each result is a file in one directory.
 //
-// The form is written here, since it takes a few messages and three encodings; with a
-// library for all of Parquet, the program would be a third larger. Its description is
-// https://parquet.apache.org/docs/file-format; fields have the numbers in
-// parquet.thrift.
+// The encoder is our own, since it needs only a few messages and three encodings;
+// with a library for all of Parquet, the program would be a third larger. The format
+// is described at https://parquet.apache.org/docs/file-format; the numbers of fields
+// are from parquet.thrift.
 //
 //   - Rows are gathered into groups, each of whose columns is one page, compressed by zstd.
 //     So memory has a bound, but for some bytes about each group, which come at the end.

@@ -7,7 +7,7 @@ import (
 
 // This file has the encodings of values.
 
-// Encodings, by their numbers.
+// The numbers of encodings in parquet.thrift.
 const (
 	plainEncoding = 0
 	rleEncoding   = 3
@@ -20,7 +20,7 @@ func appendZigzag(dst []byte, v int64) []byte {
 	return binary.AppendUvarint(dst, uint64(v<<1)^uint64(v>>63))
 }
 
-// Blocks of differences have 128, in four parts.
+// Blocks have 128 differences, in four parts.
 const (
 	deltaBlock = 128
 	deltaParts = 4
@@ -29,7 +29,7 @@ const (
 
 // appendDeltas appends numbers as DELTA_BINARY_PACKED: the first one, then blocks of
 // differences less the smallest of the block, in as many bits as each part needs.
-// Differences may overflow; so does the sum that takes them back.
+// Differences may overflow; the sum of the reader overflows back.
 func appendDeltas(dst []byte, vals []int64) []byte {
 	dst = binary.AppendUvarint(dst, deltaBlock)
 	dst = binary.AppendUvarint(dst, deltaParts)
@@ -48,7 +48,7 @@ func appendDeltas(dst []byte, vals []int64) []byte {
 			least = min(least, diffs[i])
 		}
 		for i := n; i < deltaBlock; i++ {
-			diffs[i] = least // takes no bits
+			diffs[i] = least // needs no bits
 		}
 		rest = rest[n:]
 		dst = appendZigzag(dst, least)
@@ -68,7 +68,8 @@ func appendDeltas(dst []byte, vals []int64) []byte {
 	return dst
 }
 
-// appendPacked appends the low bits of numbers less base, one behind the other.
+// appendPacked appends the lowest width bits of each number less base, without
+// gaps.
 func appendPacked[T int64 | uint32 | byte](dst []byte, vals []T, base T, width int) []byte {
 	if width == 0 {
 		return dst
@@ -92,11 +93,11 @@ func appendPacked[T int64 | uint32 | byte](dst []byte, vals []T, base T, width i
 	return dst
 }
 
-// longRun is how many equal numbers are worth a run.
+// longRun is the number of equal numbers that are encoded as a run.
 const longRun = 16
 
-// appendHybrid appends small numbers in the mixed form of levels and dictionaries: runs of
-// equal ones, else groups of eight in width bits each.
+// appendHybrid appends small numbers in the hybrid encoding of levels and dictionaries:
+// runs of equal numbers, else groups of eight numbers with width bits each.
 func appendHybrid[T uint32 | byte](dst []byte, vals []T, width int) []byte {
 	for i := 0; i < len(vals); {
 		n := runOf(vals[i:])
@@ -123,7 +124,7 @@ func appendHybrid[T uint32 | byte](dst []byte, vals []T, width int) []byte {
 	return dst
 }
 
-// runOf is how many equal numbers come first.
+// runOf returns the number of equal numbers at the begin.
 func runOf[T comparable](vals []T) int {
 	n := 1
 	for n < len(vals) && vals[n] == vals[0] {

@@ -12,44 +12,45 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file writes the events of logs, with their fields as columns. Fields of one name in
-// events of several kinds are one column, if they are of one class.
+// This file writes the events of logs, with their fields as columns. Fields with the same
+// name in different kinds of events share a column, if their values have the same class.
 
 // logSlots are the columns that all events have.
 type logSlots struct {
 	time, wall, comm, pid, tid, cpu, event *slot
-	stack, label, marker                   *slot // nil until one has it
+	stack, label, marker                   *slot // nil until an event has one
 	scratch                                []byte
 }
 
-// newLog adds the columns; their names are not those of fields.
+// newLog adds the columns of all events. Fields with the same names get other
+// columns.
 func newLog(o *out) *logSlots {
 	at := func(name string) *slot { return o.slot(name, 0) }
 	l := &logSlots{time: at("time"), wall: at("wall"), comm: at("comm"), pid: at("pid"), tid: at("tid"),
 		cpu: at("cpu"), event: at("event")}
 	l.time.first.unit = unit.NS.Symbol
-	l.wall.of(o.file, moment) // also where nobody knows it
+	l.wall.of(o.file, moment) // is a moment even if no wall-clock time is known
 	return l
 }
 
-// A shape is what is known of the events of a stream.
+// A shape caches the names and fields of the events of a stream.
 type shape struct {
 	name   []byte
 	label  []byte
 	fields []field
 }
 
-// A field is one with its columns.
+// A field is a field of an event with its columns.
 type field struct {
 	*event.Field
 	at, text *slot            // text is nil until a number has a name
-	names    map[int64][]byte // of numbers, once they were asked for; nil for none
+	names    map[int64][]byte // cache of names of numbers; nil if a number has none
 }
 
-// maxNames bounds the names that are remembered for the numbers of a field.
+// maxNames bounds the names that are cached for the numbers of a field.
 const maxNames = 4096
 
-// shape learns a stream.
+// shape makes the shape of a stream, and adds its columns.
 func (o *out) shape(st *event.Stream) *shape {
 	x := &shape{name: []byte(st.Schema.FullName())}
 	if st.Title != "" {
@@ -87,7 +88,7 @@ func unitOf(f *event.Field) string {
 func (s *sink) line(l *result.Line) error {
 	e := l.Event
 	if e.Stream == nil || e.Stream.Schema == nil {
-		return nil // a record that is no event
+		return nil // a side record without fields
 	}
 	o, err := s.of(l.LogName(), "")
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *sink) event(o *out, l *result.Line) {
 	o.rare(l, x)
 }
 
-// rare writes what few events have.
+// rare writes the columns that only some events have: label, marker, stacks.
 func (o *out) rare(l *result.Line, x *shape) {
 	log, f := o.log, o.file
 	if len(x.label) > 0 {
@@ -156,7 +157,8 @@ func (o *out) rare(l *result.Line, x *shape) {
 	}
 }
 
-// put writes the field of an event; nothing if the record is too short for it.
+// put writes the field of an event. It writes nothing if the record is too
+// short for the field.
 func (x *field) put(o *out, e *event.Event) {
 	f := o.file
 	if x.Place == event.InSlot || x.Place == event.InMember && x.Kind != event.Int {

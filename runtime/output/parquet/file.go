@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Bounds of what is gathered before it is written.
+// Bounds of a group of rows, which is kept in memory until it is written.
 const (
 	maxRows      = 1 << 16
 	maxCells     = 1 << 20
@@ -20,17 +20,18 @@ const (
 
 const magic = "PAR1"
 
-// A file gets rows, cell by cell: columns take the values of the row, then next ends it.
+// A file is written row by row: the values of a row are added to columns, then next ends
+// the row.
 type file struct {
 	w       io.Writer
 	zstd    *zstd.Encoder
 	at      int64
 	columns []*column
 	names   map[string]bool
-	row     int // of the group
+	row     int // number of the row in the group
 	total   int64
-	groups  []int // their rows
-	err     error // the first one of w
+	groups  []int // the number of rows of each written group
+	err     error // the first error of w
 	page    []byte
 	packed  []byte
 	message message
@@ -49,7 +50,7 @@ func (f *file) write(b []byte) {
 	f.at += int64(len(b))
 }
 
-// column adds a column. A second one of a name is NAME_2.
+// column adds a column. A second column of the same name is called NAME_2.
 func (f *file) column(name string) *column {
 	c := &column{name: name, born: len(f.groups)}
 	for n := 2; f.names[c.name]; n++ {
@@ -73,7 +74,7 @@ func (f *file) next() error {
 	return f.err
 }
 
-// group writes the rows that were gathered.
+// group writes the current group of rows.
 func (f *file) group() {
 	if f.row == 0 {
 		return
@@ -87,7 +88,7 @@ func (f *file) group() {
 	f.row = 0
 }
 
-// chunk writes what a column has in a group of so many rows.
+// chunk writes a column's values of a group with so many rows.
 func (f *file) chunk(c *column, rows int) {
 	x := chunk{values: rows, nulls: rows - len(c.nums) - len(c.index)}
 	if c.class == integer || c.class == moment {
@@ -116,7 +117,7 @@ const (
 	pageDictionary = 2
 )
 
-// put writes the page with its header.
+// put writes the page in f.page with its header.
 func (f *file) put(x *chunk, kind, values, encoding int) {
 	f.packed = f.zstd.EncodeAll(f.page, f.packed[:0])
 	m := &f.message
@@ -128,7 +129,7 @@ func (f *file) put(x *chunk, kind, values, encoding int) {
 		m.open(5)
 		m.int32(1, values)
 		m.int32(2, encoding)
-		m.int32(3, rleEncoding) // of levels
+		m.int32(3, rleEncoding) // encoding of levels
 		m.int32(4, rleEncoding)
 	} else {
 		m.open(7)
@@ -143,10 +144,10 @@ func (f *file) put(x *chunk, kind, values, encoding int) {
 	f.write(f.packed)
 }
 
-// A note is a fact about the file.
+// A note is an entry of the file's key-value metadata.
 type note struct{ key, value string }
 
-// close writes the rows that were gathered and what comes last.
+// close writes the last group and the footer.
 func (f *file) close(notes []note) error {
 	f.group()
 	for _, c := range f.columns {
@@ -159,7 +160,8 @@ func (f *file) close(notes []note) error {
 	return f.err
 }
 
-// before writes the chunks of the groups that were there before a column: without values.
+// before writes empty chunks for the groups that were written before the column was
+// added.
 func (f *file) before(c *column) {
 	since := c.chunks
 	c.chunks = nil
@@ -170,7 +172,7 @@ func (f *file) before(c *column) {
 	c.chunks = append(c.chunks, since...)
 }
 
-// about tells the units of the columns, and which of them tell rows apart.
+// about returns notes with the units of the columns, and the names of the keys.
 func (f *file) about() []note {
 	units, keys := map[string]string{}, []string{}
 	for _, c := range f.columns {
@@ -192,14 +194,15 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-// physical is the type in which the values of a column are stored.
+// physical returns the type in which the values of a column are stored.
 func (c *column) physical() int {
 	const boolean, int64, double, byteArray = 0, 2, 5, 6
 	return [classes]int{none: byteArray, integer: int64, moment: int64, real: double, truth: boolean,
 		text: byteArray}[c.class]
 }
 
-// footer describes the file: what columns there are, and where their chunks lie.
+// footer encodes the description of the file: its columns, and the offsets of
+// their chunks.
 func (f *file) footer(notes []note) []byte {
 	m := &f.message
 	m.reset()
@@ -225,7 +228,7 @@ func (f *file) footer(notes []note) []byte {
 		m.shut()
 	}
 	m.text(6, "ppscript")
-	m.list(7, isStruct, len(f.columns)) // bounds are compared as the types say
+	m.list(7, isStruct, len(f.columns)) // bounds are ordered as defined by the types
 	for range f.columns {
 		m.inside()
 		m.empty(1)

@@ -8,10 +8,11 @@ import (
 
 // This file writes results of intervals.
 
-// leads is how many columns are in front of the columns of a result, all of other names.
+// leads are the names of the first columns of all results.
 var leads = [...]string{"seq", "begin", "end", "wall", "missing"}
 
-// result is the file of a result, with what an interval of it says.
+// result returns the file of a result, and adds the counts of an interval to
+// it.
 func (s *sink) result(m *result.Meta, omitted int) (*out, error) {
 	o, err := s.of(m.Name, m.Title)
 	if err != nil {
@@ -25,20 +26,21 @@ func (s *sink) result(m *result.Meta, omitted int) (*out, error) {
 		for i, name := range leads {
 			o.lead[i] = o.slot(name, 0)
 		}
-		o.lead[3].of(o.file, moment) // also where nobody knows it
+		o.lead[3].of(o.file, moment) // is a moment even if no wall-clock time is known
 	}
 	return o, o.err
 }
 
-// A cell is a column of a result with where its values go.
+// A cell is a column of a result with the slots for its values.
 type cell struct {
 	*result.Column
 	at     *slot
 	text   *slot // nil until a value has a name
-	number int   // of the columns of one name before it
+	number int   // number of earlier columns with the same name
 }
 
-// cells are the cells of columns. A result may have other columns in another interval.
+// cells returns the cells for columns. The columns of a result may differ between
+// intervals.
 func (o *out) cells(columns []result.Column) []cell {
 	list := make([]cell, len(columns))
 	seen := map[string]int{}
@@ -58,7 +60,8 @@ func (o *out) cells(columns []result.Column) []cell {
 	return list
 }
 
-// put writes a cell: points in time as dates, if somebody knows them.
+// put writes a cell. Points in time are dates if their wall-clock time is
+// known.
 func (c *cell) put(s *sink, o *out, v event.Value) {
 	if v.Kind == event.None {
 		return
@@ -87,8 +90,8 @@ func (c *cell) put(s *sink, o *out, v event.Value) {
 	}
 }
 
-// fractions makes columns of fractions of those whose first rows have some, be they whole
-// in the very first.
+// fractions gives new columns the class real if any of the first interval's rows has a
+// fraction there, even if the first row has a whole number.
 func (o *out) fractions(cells []cell, rows [][]event.Value) {
 	for i := range cells {
 		if cells[i].at.first.class != none {
@@ -103,8 +106,8 @@ func (o *out) fractions(cells []cell, rows [][]event.Value) {
 	}
 }
 
-// Show implements render.Renderer: histograms, stacks and where time went are the tables of
-// render.Walk.
+// Show implements render.Renderer: histograms, stacks and explanations of slow spans become
+// tables by render.Walk.
 func (s *sink) Show(x result.Result) (err error) {
 	switch x := x.(type) {
 	case *result.Table:
@@ -120,7 +123,7 @@ func (s *sink) Show(x result.Result) (err error) {
 		return render.Walk(x, s.Show)
 	}
 	if err != nil {
-		s.failed = true // files end early
+		s.failed = true // the files will be incomplete
 	}
 	return err
 }

@@ -19,31 +19,32 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Option is the option whose value is the directory.
+// Option is the name of the option with the directory.
 const Option = "parquet"
 
-// Opener makes files in a directory, which is made if need be.
+// Opener opens a sink that writes files in a directory, which is made if it
+// does not exist.
 func Opener(dir string) output.Opener {
 	return output.Opener{Option: Option, Where: dir, Open: func(context.Context) (output.Sink, error) {
 		return open(dir)
 	}}
 }
 
-// A sink is the files of a run. It implements output.Sink.
+// A sink writes the files of a run. It implements output.Sink.
 type sink struct {
 	render.Ignore
 	dir       string
-	created   bool // the directory was not there
+	created   bool // the directory was made by this run
 	about     output.About
 	zstd      *zstd.Encoder
 	files     []*out
 	named     map[string]*out
-	fileNames map[string]bool   // names of files
-	loss      map[string]uint64 // that no result has
+	fileNames map[string]bool   // used names of files
+	loss      map[string]uint64 // losses that no result has
 	failed    bool
 }
 
-// An out is the file of a result.
+// An out is the file of one result.
 type out struct {
 	*file
 	to      *os.File
@@ -51,8 +52,8 @@ type out struct {
 	name    string
 	title   string
 	slots   map[string]*slot
-	lead    [len(leads)]*slot        // of results of intervals
-	events  map[*event.Stream]*shape // of a log
+	lead    [len(leads)]*slot        // for results of intervals, see leads
+	events  map[*event.Stream]*shape // for a log
 	log     *logSlots
 	slow    *pairSlots
 	loss    event.Loss
@@ -73,7 +74,7 @@ func open(dir string) (*sink, error) {
 	if err != nil && !errors.Is(err, os.ErrExist) {
 		return fail(err)
 	}
-	// Whether files can be made is better known before a long run.
+	// Reports early, before a long run, that files cannot be made.
 	probe, err := os.CreateTemp(dir, ".ppscript")
 	if err != nil {
 		return fail(err)
@@ -93,7 +94,7 @@ func (s *sink) Begin(about output.About) (err error) {
 	return err
 }
 
-// wall is a time in ns since 1970; false if nobody knows.
+// wall returns a time in ns since 1970; false if it is unknown.
 func (s *sink) wall(t event.Time) (int64, bool) {
 	if s.about.Clock == nil {
 		return 0, false
@@ -102,13 +103,14 @@ func (s *sink) wall(t event.Time) (int64, bool) {
 	return at.UnixNano(), !at.IsZero()
 }
 
-// of is the file of a result.
+// of returns the file of a result, and makes it if it is new.
 func (s *sink) of(name, title string) (*out, error) {
 	if o := s.named[name]; o != nil {
 		return o, nil
 	}
 	path := filepath.Join(s.dir, s.fileName(name)+".parquet")
-	// A file of its own: the directory may be another user's, and have links, or files that others read.
+	// The file must be new: in another user's directory, an existing one may be a link, or readable
+	// by others.
 	if err := os.Remove(path + ".tmp"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -122,7 +124,8 @@ func (s *sink) of(name, title string) (*out, error) {
 	return o, nil
 }
 
-// fileName is the name of a result where a file may have it, and each once.
+// fileName returns a unique name for the file of a result, of harmless
+// characters.
 func (s *sink) fileName(name string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+"
 	name = strings.Map(func(r rune) rune {
@@ -142,7 +145,8 @@ func (s *sink) fileName(name string) string {
 	return name
 }
 
-// slot returns the slot of a column of a result; of columns with one name, the one with that number.
+// slot returns the slot of a column of a result, and makes it if it is new. number distinguishes
+// columns with the same name.
 func (o *out) slot(name string, number int) *slot {
 	key := name
 	if number > 0 {
@@ -156,7 +160,7 @@ func (o *out) slot(name string, number int) *slot {
 	return at
 }
 
-// Note implements render.Renderer: losses that no result has.
+// Note implements render.Renderer: it counts losses that no result has.
 func (s *sink) Note(kind string, fields ...render.NoteField) error {
 	if kind != "loss" {
 		return nil
@@ -167,15 +171,15 @@ func (s *sink) Note(kind string, fields ...render.NoteField) error {
 	return nil
 }
 
-// Close implements output.Sink: files get their names. Of a sink that failed those that
-// can be read stay, and say that they have ended early.
+// Close implements output.Sink: it completes the files and renames them. After an
+// error, files that can be read are kept, with a note that they end early.
 func (s *sink) Close() error {
 	var errs []error
 	for _, o := range s.files {
 		errs = append(errs, s.end(o))
 	}
 	if s.files = nil; s.zstd == nil && s.created {
-		errs = append(errs, os.Remove(s.dir)) // nothing began
+		errs = append(errs, os.Remove(s.dir)) // the run ended before it began
 	}
 	if s.zstd != nil {
 		errs = append(errs, s.zstd.Close())
@@ -192,7 +196,7 @@ func (s *sink) end(o *out) error {
 		err = os.Rename(o.path+".tmp", o.path)
 	}
 	if err != nil {
-		os.Remove(o.path + ".tmp") // it cannot be read, and takes room
+		os.Remove(o.path + ".tmp") // it is incomplete and cannot be read
 		d := diag.FileError("write", o.path, err)
 		d.Class = diag.Run
 		return d
@@ -200,7 +204,7 @@ func (s *sink) end(o *out) error {
 	return nil
 }
 
-// notes are what a file says about its result.
+// notes returns the metadata of a file: its result, script, losses and so on.
 func (s *sink) notes(o *out) []note {
 	counts := map[string]uint64{}
 	if o.log != nil {
@@ -232,8 +236,8 @@ func (s *sink) notes(o *out) []note {
 	return facts
 }
 
-// lead writes the columns that rows of all results have: which interval it is, and how many
-// events are missing in it.
+// lead writes the first columns of all results, see leads: the interval, and the number of
+// events missing in it.
 func (s *sink) lead(o *out, m *result.Meta) {
 	o.lead[0].signed(o.file, int64(m.Seq))
 	o.lead[1].value(o.file, event.DurationOf(int64(m.Begin)))

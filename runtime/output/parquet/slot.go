@@ -7,27 +7,28 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file finds the column for a value. The first value decides of which class the column
-// of a name is; values that do not fit get a column beside it, NAME_2, so that every value
-// is there as it was. Whole numbers in a column of fractions are fractions, if they are exact.
+// This file finds the column for a value. The first value of a name determines the class of
+// its column; values of other classes get another column, NAME_2, so that all values are kept
+// unchanged. Whole numbers are stored in a column of fractions if they are exact there.
 
-// A slot is a name with the columns for its values.
+// A slot has the columns for the values of one name.
 type slot struct {
 	first *column
 	by    [classes + 2]*column
 }
 
-// Behind the classes are whole numbers that do not fit the column of the others: large ones
-// beside negative ones, and the other way round.
+// These additional indexes are for integers that do not fit the column of the other
+// integers: large ones if that has negative numbers, and negative ones if that has large
+// numbers.
 const (
 	natural = classes + iota
 	below
 )
 
-// slot adds a name, and its column.
+// slot makes a slot, with a column of the name.
 func (f *file) slot(name string) *slot { return &slot{first: f.column(name)} }
 
-// of is the column for values of a class.
+// of returns the column for values of a class.
 func (s *slot) of(f *file, k class) *column {
 	if c := s.by[k]; c != nil {
 		return c
@@ -74,7 +75,7 @@ func (s *slot) moment(f *file, ns int64) { s.of(f, moment).num(f.row, ns) }
 
 func (s *slot) text(f *file, v []byte) { s.of(f, text).text(f.row, v) }
 
-// value takes a value of any kind. Lists are texts in JSON.
+// value adds a value of any kind. Lists are stored as JSON texts.
 func (s *slot) value(f *file, v event.Value) {
 	switch v.Kind {
 	case event.None:
@@ -100,10 +101,11 @@ func (s *slot) value(f *file, v event.Value) {
 	}
 }
 
-// exact is up to where fractions have all whole numbers.
+// exact is the number up to which a double can represent all whole numbers.
 const exact = 1 << 53
 
-// number takes a whole number: as a fraction where the column has those.
+// number adds a whole number: as a fraction if the column has fractions, else
+// by whole.
 func (s *slot) number(f *file, v float64, whole func()) {
 	if s.by[real] == s.first && math.Abs(v) <= exact {
 		s.float(f, v)
@@ -112,7 +114,7 @@ func (s *slot) number(f *file, v float64, whole func()) {
 	whole()
 }
 
-// plainList are the members of a list for encoding/json.
+// plainList converts the members of a list for encoding/json.
 func plainList(v event.Value) []any {
 	list := []any{}
 	for _, m := range v.List() {

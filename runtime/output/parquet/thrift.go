@@ -3,7 +3,7 @@ package parquet
 import "encoding/binary"
 
 // This file encodes messages in Thrift's compact form: fields in the order of their numbers,
-// each with the difference to the one before.
+// each with the difference to the previous number.
 
 // Types of fields and elements.
 const (
@@ -17,11 +17,11 @@ const (
 	isStruct = 12
 )
 
-// A message is one that is made; fields of messages inside come between open and shut.
+// A message encodes a message. Fields of nested messages are between open and shut.
 type message struct {
 	buf  []byte
 	last int
-	up   []int // the last fields of the messages around
+	up   []int // the last fields of the enclosing messages
 }
 
 func (m *message) reset() { m.buf, m.last, m.up = m.buf[:0], 0, m.up[:0] }
@@ -59,7 +59,7 @@ func (m *message) text(id int, s string) {
 	m.element(s)
 }
 
-// element is a text in a list.
+// element appends a text in a list.
 func (m *message) element(s string) {
 	m.buf = append(binary.AppendUvarint(m.buf, uint64(len(s))), s...)
 }
@@ -73,7 +73,7 @@ func (m *message) list(id, kind, n int) {
 	m.buf = binary.AppendUvarint(append(m.buf, byte(15<<4|kind)), uint64(n))
 }
 
-// open begins a message in a field, inside one in a list.
+// open begins a message in a field; inside begins a message in a list.
 func (m *message) open(id int) {
 	m.field(id, isStruct)
 	m.inside()
@@ -89,13 +89,13 @@ func (m *message) shut() {
 	m.last, m.up = m.up[len(m.up)-1], m.up[:len(m.up)-1]
 }
 
-// empty is a message without fields.
+// empty adds a message without fields.
 func (m *message) empty(id int) {
 	m.open(id)
 	m.shut()
 }
 
-// end ends the outermost message.
+// end ends the outermost message and returns it.
 func (m *message) end() []byte {
 	m.buf = append(m.buf, 0)
 	return m.buf

@@ -1,10 +1,11 @@
 // Package perfetto writes timelines as Perfetto traces, for https://ui.perfetto.dev and
 // trace_processor: protocol buffers, one packet after the other, in constant memory.
 //
-// The messages are encoded here, since there are a dozen of them and one is written for
-// each event. Fields have the numbers in protos/perfetto/trace in google/perfetto.
+// The messages are encoded by hand, since there are only a dozen kinds, and encoding
+// runs for each event. The numbers of fields are from protos/perfetto/trace of
+// google/perfetto.
 //
-// What a trace says and what not:
+// Properties of the traces:
 //
 //   - It has the clock of the events, which is called BOOTTIME, the clock that traces have
 //     unless they say otherwise. One snapshot relates it to the wall clock.

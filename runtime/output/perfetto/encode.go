@@ -27,7 +27,7 @@ func appendUint(dst []byte, field int, v uint64) []byte {
 	return binary.AppendUvarint(appendTag(dst, field, varint), v)
 }
 
-// appendInt appends an int32 or int64: negative ones have ten bytes.
+// appendInt appends an int32 or int64; negative numbers need ten bytes.
 func appendInt(dst []byte, field int, v int64) []byte { return appendUint(dst, field, uint64(v)) }
 
 func appendFixed(dst []byte, field int, v uint64) []byte {
@@ -38,14 +38,14 @@ func appendDouble(dst []byte, field int, v float64) []byte {
 	return appendFixed(dst, field, math.Float64bits(v))
 }
 
-// appendBytes appends a message, or text that is known to be UTF-8.
+// appendBytes appends a message, or a text that is valid UTF-8.
 func appendBytes[T string | []byte](dst []byte, field int, v T) []byte {
 	dst = binary.AppendUvarint(appendTag(dst, field, bytesOf), uint64(len(v)))
 	return append(dst, v...)
 }
 
-// appendText appends text; bytes that are no UTF-8 become \xff, as in plain.Valid, since readers may refuse
-// the whole message.
+// appendText appends a text. Bytes that are no UTF-8 are escaped as \xff by plain.Valid, since
+// readers may refuse the whole message.
 func appendText(dst []byte, field int, v []byte) []byte {
 	if !utf8.Valid(v) {
 		v = []byte(plain.Valid(string(v)))

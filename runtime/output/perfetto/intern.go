@@ -9,10 +9,11 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file gives numbers to what repeats: names, frames, stacks. A number stands for one
-// thing until the state of the sequence is cleared, which happens when there are many.
+// This file assigns numbers to repeated names, frames and stacks (interning). A number is
+// valid until the state of the sequence is cleared, which happens when there are too
+// many.
 
-// maxInterned bounds what has numbers.
+// maxInterned bounds the number of interned values.
 const maxInterned = 1 << 18
 
 // Fields of InternedData.
@@ -28,14 +29,14 @@ const (
 	internedMapping  = 19
 )
 
-// numbers gives numbers to things of one kind. They go on after clear: readers may not be
-// told that a number stands for something else.
+// numbers assigns numbers to values of one kind. It does not reuse numbers after they
+// were cleared, since readers do not expect that a number changes its meaning.
 type numbers[K comparable] struct {
 	of   map[K]uint64
 	last uint64
 }
 
-// number returns the number of a name or frame; fresh says that it is new.
+// number returns the number of a value; fresh says that it is new.
 func (n *numbers[K]) number(k K) (id uint64, fresh bool) {
 	if id = n.of[k]; id != 0 {
 		return id, false
@@ -48,12 +49,13 @@ func (n *numbers[K]) number(k K) (id uint64, fresh bool) {
 	return n.last, true
 }
 
-// internTable numbers names of events and arguments. The next packet takes fresh, the new ones, along.
+// internTable numbers the names of events and arguments. fresh has the encoded new names, which are
+// written with the next packet.
 type internTable struct {
 	fresh  []byte
 	events numbers[string]
-	args   []bool // by Arg.ID: it was written
-	last   string // the name that was looked for last, with its number
+	args   []bool // by Arg.ID: whether the name was written
+	last   string // the last name that was looked up; number is its number
 	number uint64
 }
 
@@ -81,15 +83,15 @@ func (n *internTable) arg(a *timeline.Arg) uint64 {
 	return id
 }
 
-// named adds {iid 1, name or str 2}. Names of functions and files are chosen by their authors.
+// named adds {iid 1, name or str 2}. Names come from the observed system, so they are escaped.
 func (n *internTable) named(field int, id uint64, name string) {
 	n.fresh = appendBytes(n.fresh, field, appendText(appendUint(nil, 1, id), 2, []byte(plain.Line(name))))
 }
 
-// stacks are stacks and what they are made of.
+// stacks numbers the stacks, and the frames, functions and files in them.
 type stacks struct {
 	numbers   map[stack.ID]uint64
-	count     uint64 // stacks until now
+	count     uint64 // number of stacks so far
 	functions numbers[string]
 	frames    numbers[frame]
 	builds    numbers[string]
@@ -110,7 +112,8 @@ type mapping struct {
 	segment     result.Segment
 }
 
-// clearState has all names written again when they are used.
+// clearState forgets all numbers, so that names are written again when they are
+// used.
 func (t *Writer) clearState() {
 	n, s := &t.names, &t.stacks
 	n.last, n.number, n.fresh = "", 0, n.fresh[:0]
@@ -132,7 +135,7 @@ func (t *Writer) full() bool {
 // ForgetStacks implements timeline.Writer. Frames keep their numbers.
 func (t *Writer) ForgetStacks() { clear(t.stacks.numbers) }
 
-// stack is the number of a stack; 0 for none.
+// stack returns the number of a stack; 0 if there is none.
 func (t *Writer) stack(id stack.ID) uint64 {
 	if id == stack.None || t.opt.Stacks == nil {
 		return 0
@@ -155,7 +158,8 @@ func (t *Writer) stack(id stack.ID) uint64 {
 	return s.count
 }
 
-// text is the number of a text, which is interned as {iid 1, str 2}; 0 for none.
+// text returns the number of a text, which is interned as {iid 1, str 2}; 0 for
+// "".
 func (t *Writer) text(of *numbers[string], field int, text string) uint64 {
 	if text == "" {
 		return 0
@@ -167,7 +171,7 @@ func (t *Writer) text(of *numbers[string], field int, text string) uint64 {
 	return id
 }
 
-// frame is the number of a frame.
+// frame returns the number of a frame.
 func (t *Writer) frame(f *result.Frame) uint64 {
 	s := &t.stacks
 	key := frame{
@@ -200,7 +204,7 @@ func (t *Writer) frame(f *result.Frame) uint64 {
 	return id
 }
 
-// mapping is the number of the file that a frame is of.
+// mapping returns the number of the mapping with a frame's file.
 func (t *Writer) mapping(f *result.Frame) uint64 {
 	s := &t.stacks
 	path := f.DSO

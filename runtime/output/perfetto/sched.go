@@ -20,7 +20,7 @@ func (t *Writer) switched(it *timeline.Item) {
 	t.ftrace(it, ftraceSwitch)
 }
 
-// woke writes that a thread was made ready.
+// woke writes a wake-up of a thread.
 func (t *Writer) woke(it *timeline.Item) {
 	s := &it.Sched
 	p := appendText(t.part[:0], 1, s.Next.Comm)
@@ -39,7 +39,7 @@ func (t *Writer) woke(it *timeline.Item) {
 	}
 }
 
-// ftrace writes the message in part as an event of the kernel's trace.
+// ftrace writes the message in t.part as an event of ftrace.
 func (t *Writer) ftrace(it *timeline.Item, field int) {
 	ev := appendInt(t.event[:0], 1, int64(it.Time))
 	ev = appendInt(ev, 2, int64(it.Event.TID))
@@ -71,15 +71,16 @@ func (t *Writer) sample(it *timeline.Item) {
 	t.putInterned()
 }
 
-// weights add up what samples stand for: a trace has the sums, by CPU. They are of one clock
-// or counter, the first that has samples; samples of others have none.
+// weights adds up the weights of samples by CPU, since a trace has the sums. Only the first
+// clock or counter with samples has weights.
 type weights struct {
 	name  string
 	sums  map[int32]uint64
-	named bool // since the state was cleared
+	named bool // the name was written since the state was cleared
 }
 
-// counted is what a CPU has counted when a sample was taken.
+// counted returns the sum of the weights on a sample's CPU, including the
+// sample.
 func (t *Writer) counted(it *timeline.Item) (sum uint64, known bool) {
 	w := &t.weight
 	if it.Weight == 0 || w.name != "" && w.name != it.Name {

@@ -6,8 +6,8 @@ import (
 	"ppscript/runtime/result/timeline"
 )
 
-// describe writes the descriptor of a track that is seen for the first time, behind that of
-// the track above it.
+// describe writes the descriptor of a track at its first use, after the descriptor of its
+// parent.
 func (t *Writer) describe(at *timeline.Track) {
 	if at.ID <= t.last {
 		return
@@ -26,8 +26,8 @@ func (t *Writer) Rename(at *timeline.Track) {
 	}
 }
 
-// descriptor writes what a track is. A thread whose process is not known is only a name:
-// viewers would take it for one of process 0.
+// descriptor writes the descriptor of a track. A thread with unknown process becomes a
+// track with only a name, since viewers would assign it to process 0.
 func (t *Writer) descriptor(at *timeline.Track) {
 	d := appendUint(nil, 1, at.ID)
 	switch {
@@ -54,11 +54,11 @@ func (t *Writer) descriptor(at *timeline.Track) {
 	t.put()
 }
 
-// processTracks is where the numbers of the tracks of processes begin: those of others are
-// counted from 1.
+// processTracks is added to the pid for the number of a process's track; other tracks are
+// numbered from 1.
 const processTracks = 1 << 62
 
-// process writes the name of a process, that of its first thread.
+// process writes the name of a process, which is the name of its first thread.
 func (t *Writer) process(pid int32, name string) {
 	p := appendInt(nil, 1, int64(pid))
 	if name != "" {
@@ -69,7 +69,7 @@ func (t *Writer) process(pid int32, name string) {
 	t.put()
 }
 
-// unitOf is the CounterDescriptor of a track.
+// unitOf returns the CounterDescriptor of a track.
 func unitOf(at *timeline.Track) []byte {
 	const timeNS, count, size = 1, 2, 3
 	switch at.Unit.Base {

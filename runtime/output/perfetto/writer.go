@@ -9,9 +9,10 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Field numbers. Those of messages that are used once stand where they are used.
+// Numbers of fields. Messages that are encoded in only one place have their
+// numbers there.
 const (
-	tracePacket = 1 // of the file
+	tracePacket = 1 // in the file
 
 	packetFtrace     = 1
 	packetClocks     = 6
@@ -39,17 +40,17 @@ const (
 	typeInstant = 3
 	typeCounter = 4
 
-	stateCleared = 1 // of packetFlags
+	stateCleared = 1 // values of packetFlags
 	stateNeeded  = 2
 
 	clockRealtime = 1
 	clockBoottime = 6
 )
 
-// sequence is the one sequence of packets of a file.
+// sequence is the number of the only sequence of packets in a file.
 const sequence = 1
 
-// flushBytes is how much is written at once.
+// flushBytes is the size from which the buffer is written.
 const flushBytes = 256 << 10
 
 // A Writer writes a trace. It implements timeline.Writer.
@@ -57,26 +58,26 @@ type Writer struct {
 	w      io.Writer
 	opt    timeline.About
 	out    []byte // complete packets
-	packet []byte // the one that is made
-	event  []byte // a message of it
-	part   []byte // a message of that
+	packet []byte // the packet that is being encoded
+	event  []byte // a message within the packet
+	part   []byte // a message within event
 	err    error
 	begun  bool
-	last   uint64 // the newest track that was described
+	last   uint64 // ID of the newest track that was described
 	names  internTable
 	stacks stacks
 	weight weights
-	list   []byte // the elements of an array
+	list   []byte // buffer for the elements of an array
 }
 
-// New makes a Writer. It writes nothing yet.
+// New makes a Writer, without writing.
 func New(w io.Writer, o timeline.About) *Writer {
 	t := &Writer{w: w, opt: o}
 	t.clearState()
 	return t
 }
 
-// begin writes what comes first: about the machine, and which wall-clock time it is.
+// begin writes the first packets: the machine, and the wall-clock time.
 func (t *Writer) begin(at event.Time) {
 	t.begun = true
 	if t.opt.Release != "" {
@@ -101,7 +102,7 @@ func (t *Writer) begin(at event.Time) {
 	t.put()
 }
 
-// put ends the packet.
+// put ends the packet and adds it to the buffer.
 func (t *Writer) put() {
 	t.packet = appendUint(t.packet, packetSequence, sequence)
 	t.out = appendBytes(t.out, tracePacket, t.packet)
@@ -125,7 +126,7 @@ func (t *Writer) Flush() error {
 	return t.err
 }
 
-// Close implements timeline.Writer. A trace in which nothing happened has its clock.
+// Close implements timeline.Writer. A trace without events still has the clock.
 func (t *Writer) Close() error {
 	if !t.begun {
 		t.begin(0)
@@ -165,7 +166,7 @@ func (t *Writer) Write(it *timeline.Item) {
 	}
 }
 
-// track writes an event of a track. Names and stacks that are new go into the same packet.
+// track writes an event of a track. New names and stacks are written in the same packet.
 func (t *Writer) track(it *timeline.Item, at event.Time, is uint64) {
 	ev := appendUint(t.event[:0], eventType, is)
 	ev = appendUint(ev, eventTrack, it.Track.ID)
@@ -195,7 +196,8 @@ func (t *Writer) track(it *timeline.Item, at event.Time, is uint64) {
 	t.putInterned()
 }
 
-// putInterned ends a packet that uses what was interned, with what is new of it.
+// putInterned ends a packet that uses interned values, and adds the new ones to
+// it.
 func (t *Writer) putInterned() {
 	t.packet = appendUint(t.packet, packetFlags, stateNeeded)
 	if len(t.names.fresh) > 0 {
@@ -244,7 +246,8 @@ func (t *Writer) array(dst []byte, v *timeline.ArgValue) []byte {
 		if signed || n >= 0 {
 			one = appendInt(one, 5, n)
 		} else {
-			one = appendBytes(one, 8, strconv.AppendUint(digits[:0], uint64(n), 10)) // there is no uint64
+			// The message has no uint64.
+			one = appendBytes(one, 8, strconv.AppendUint(digits[:0], uint64(n), 10))
 		}
 		list = appendBytes(list, 4, one)
 	})

@@ -15,21 +15,22 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Heat is a .lat file, which lists values and when they were, and the picture
-// of what is in it.
+// A Heat is a .lat file, which lists values with their times, and an SVG heat
+// map of them.
 type Heat struct {
 	lat  *os.File
 	w    *bufio.Writer
-	path string // without what files end in
+	path string // without extension
 	grid agg.Heat
 	line []byte
 }
 
-// HeatFiles are the files of a heat map: the list, and the picture.
+// HeatFiles returns the paths of the files of a heat map: the list, and the
+// picture.
 func HeatFiles(path string) (lat, svg string) { return path + ".lat", path + ".svg" }
 
-// NewHeat creates the list; the picture comes with Close. Files of an earlier run
-// are kept as .old.
+// NewHeat creates the list; Close writes the picture. Files of an earlier run are
+// kept as .old.
 func NewHeat(ctx context.Context, path string) (*Heat, error) {
 	name, _ := HeatFiles(path)
 	lat, err := createHeat(ctx, name)
@@ -44,16 +45,17 @@ func (h *Heat) Add(at event.Time, value event.Number) {
 	h.line = strconv.AppendInt(h.line[:0], int64(at), 10)
 	h.line = append(h.line, ' ')
 	h.line = append(append(h.line, value.Value().String()...), '\n')
-	h.w.Write(h.line) // an error stays, and comes with Flush
+	h.w.Write(h.line) // Flush returns an error
 	h.grid.Add(at, value)
 }
 
-// Close draws the picture, with what about says of it, and closes both files.
+// Close draws the picture and closes both files. about sets the description of
+// the heat map.
 func (h *Heat) Close(about func(*result.Heatmap)) error {
 	return errors.Join(h.w.Flush(), h.lat.Close(), h.draw(about))
 }
 
-// Map is what was counted so far.
+// Map returns the heat map of the values so far.
 func (h *Heat) Map() *result.Heatmap { return h.grid.Result(render.HeatRows) }
 
 func (h *Heat) draw(about func(*result.Heatmap)) error {
@@ -67,7 +69,7 @@ func (h *Heat) draw(about func(*result.Heatmap)) error {
 	return errors.Join(render.HeatMap(f, m), f.Close())
 }
 
-// createHeat creates a file; one that is there already is kept as .old.
+// createHeat creates a file; an existing file is kept as .old.
 func createHeat(ctx context.Context, path string) (*os.File, error) {
 	if err := os.Rename(path, path+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, heatError(path, err)

@@ -18,24 +18,25 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// FlameGraph is the option whose files have the form that their names ask for.
+// FlameGraph is the option whose file has the format that its name implies.
 const FlameGraph = "flame-graph"
 
-// A Stacks is a file of call stacks: folded text, a flame graph, or for another tool.
+// A Stacks is a file of call stacks: folded text, a flame graph, or a file for pprof.
 type Stacks struct {
-	// Path is where it lies; a name that says nothing of the form was given one.
+	// Path is the path of the file. If the name implied no format, .folded was
+	// appended.
 	Path   string
 	Format render.StackFormat
 
-	fresh bool // the file was made here
+	fresh bool // the file did not exist before
 	f     *os.File
 	wrote bool
-	base  *result.Stacks // of before, if the picture shows the difference
+	base  *result.Stacks // the stacks to compare with, if the picture shows the difference; else nil
 }
 
-// OpenStacks finds out that a file cannot be written, before anything is opened,
-// and moves an older file of folded stacks out of the way. The option
-// that names it says which form it has; for FlameGraph the name does.
+// OpenStacks opens a file, so that errors are reported before anything runs. An
+// existing file of folded stacks is renamed to .old. The option implies the
+// format; for FlameGraph, the file's name does.
 func OpenStacks(ctx context.Context, path, option string) (*Stacks, error) {
 	f := &Stacks{Path: path}
 	st, err := os.Stat(f.Path)
@@ -70,15 +71,16 @@ func OpenStacks(ctx context.Context, path, option string) (*Stacks, error) {
 	return f, nil
 }
 
-// otherPictures are names of pictures that somebody may expect, where any other
-// name means folded stacks.
+// otherPictures are the extensions of formats that a user may expect but that
+// are not supported. Other unknown names mean folded stacks.
 var otherPictures = []string{".png", ".jpg", ".jpeg", ".gif", ".pdf", ".webp"}
 
-// maxBase bounds the folded stacks of before: as many as a run can count.
+// maxBase bounds the bytes of folded stacks to compare with; a run cannot count
+// more.
 const maxBase = 128 << 20
 
-// Compare reads the folded stacks that the picture shows the difference to. A
-// pipe is waited for as long as the run lasts.
+// Compare reads a file of folded stacks, so that the picture shows the
+// difference to them. It waits for a pipe until ctx is done.
 func (f *Stacks) Compare(ctx context.Context, base string) error {
 	if f.Format != render.SVGFormat && f.Format != render.HTMLFormat {
 		return OnlyPictures(f.Path)
@@ -107,7 +109,7 @@ func (f *Stacks) Compare(ctx context.Context, base string) error {
 	return nil
 }
 
-// Against has the picture show the difference to stacks of before.
+// Against makes the picture show the difference to earlier stacks.
 func (f *Stacks) Against(before *result.Stacks) (err error) {
 	if f.Format != render.SVGFormat && f.Format != render.HTMLFormat {
 		return OnlyPictures(f.Path)
@@ -116,14 +118,14 @@ func (f *Stacks) Against(before *result.Stacks) (err error) {
 	return err
 }
 
-// OnlyPictures is the error for a path of text that shall show a difference.
+// OnlyPictures returns the error for a comparison whose file is no flame graph.
 func OnlyPictures(path string) error {
 	return diag.Errorf(diag.Usage, "compare stacks", path, "only a flame graph can show a difference").
 		WithHint("give --flame-graph a name that ends in .svg or .html")
 }
 
-// writeDiff compares folded stacks with folded stacks: names are all that those
-// of before have.
+// writeDiff writes the difference to f.base. It converts res to folded stacks
+// first, since f.base has only the names of functions.
 func (f *Stacks) writeDiff(w io.Writer, res *result.Stacks, about string) error {
 	after, err := render.ParseFolded(bytes.NewReader(render.AppendFolded(nil, res, time.Time{})))
 	if err != nil {
@@ -145,8 +147,8 @@ func (f *Stacks) fail(err error) error {
 		OrHint("give a file in a directory that exists and that you may write to: %s", filepath.Dir(f.Path))
 }
 
-// Write replaces what a picture showed, and appends to folded text. Start, if not
-// zero, stamps the lines of folded text; about is told in pictures.
+// Write writes stacks. start, if not zero, is put before each line of folded
+// text; about is a line in pictures.
 func (f *Stacks) Write(res *result.Stacks, start time.Time, about string) error {
 	var b bytes.Buffer
 	var err error
@@ -159,7 +161,7 @@ func (f *Stacks) Write(res *result.Stacks, start time.Time, about string) error 
 		return err
 	}
 	if !f.wrote {
-		// A pipe or a terminal has no length.
+		// Pipes and terminals cannot be truncated.
 		if st, err := f.f.Stat(); err == nil && st.Mode().IsRegular() {
 			if err := f.f.Truncate(0); err != nil {
 				return f.fail(err)
@@ -171,8 +173,8 @@ func (f *Stacks) Write(res *result.Stacks, start time.Time, about string) error 
 	return f.fail(err)
 }
 
-// Close closes the file. Keep says that something ran: if nothing did, a file that
-// was made here is removed.
+// Close closes the file. keep says that a run took place; if not, a new file is
+// removed.
 func (f *Stacks) Close(keep bool) error {
 	err := f.f.Close()
 	if !keep && f.fresh {

@@ -14,22 +14,22 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// The options whose files are timelines.
+// The options with files of timelines.
 const (
 	Perfetto = "perfetto"
 	Firefox  = "firefox"
 )
 
-// A Timeline is a file that shows what happened when.
+// A Timeline is a file that shows events on a time axis.
 type Timeline struct {
 	Path   string
 	option string
 	file   *os.File
-	fresh  bool            // the file was made here
+	fresh  bool            // the file did not exist before
 	w      timeline.Writer // nil until Begin
 }
 
-// OpenTimeline finds out that a file cannot be written, before anything is opened.
+// OpenTimeline opens a file, so that errors are reported before anything runs.
 func OpenTimeline(ctx context.Context, option, path string) (*Timeline, error) {
 	t := &Timeline{Path: path, option: option}
 	st, err := os.Stat(path)
@@ -48,8 +48,8 @@ func (t *Timeline) fail(err error) error {
 		OrHint("give a file in a directory that exists and that you may write to: %s", filepath.Dir(t.Path))
 }
 
-// Begin empties the file: events are about to come. What cannot be written is told by
-// Close; the run goes on.
+// Begin truncates the file before the first event, and returns the Writer. Close
+// returns errors of writing; they do not end the run.
 func (t *Timeline) Begin(o timeline.About) (timeline.Writer, error) {
 	if st, err := t.file.Stat(); err == nil && st.Mode().IsRegular() {
 		if err := t.file.Truncate(0); err != nil {
@@ -64,7 +64,7 @@ func (t *Timeline) Begin(o timeline.About) (timeline.Writer, error) {
 	return t.w, nil
 }
 
-// Close ends the file. One that was made for a run in which nothing began is removed.
+// Close ends the file. A new file is removed if the run did not begin.
 func (t *Timeline) Close() error {
 	var errs []error
 	if t.w != nil {
@@ -79,7 +79,7 @@ func (t *Timeline) Close() error {
 	return errors.Join(errs...)
 }
 
-// Advice is what to do with the file.
+// Advice returns a text that says how to open the file.
 func (t *Timeline) Advice() string {
 	if f, is := t.w.(*firefox.Writer); is {
 		advice := "open it in a browser: https://profiler.firefox.com"

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/why/story"
 )
 
-// A Why is files of stacks that show where the time of slow spans went, over the whole run: the
-// critical path as a flame graph. The zero Why has no files.
+// A Why is files of stacks that explain the slow spans of the whole run: the critical path as a
+// flame graph. The zero Why has no files.
 type Why struct {
 	// KernelID is the build-id of the kernel, in hex; "" if unknown.
 	KernelID string
@@ -19,11 +19,11 @@ type Why struct {
 	whole *result.Why
 }
 
-// mostSpans bounds the spans whose parts are kept for the files, the slowest of the run. The others
-// are there by their causes.
+// mostSpans bounds the spans whose parts are kept for the files: the slowest of the run. The other
+// spans are included only by their causes.
 const mostSpans = 1000
 
-// Open finds out that a file cannot be written, before anything is opened.
+// Open opens a file, so that errors are reported before anything runs.
 func (p *Why) Open(ctx context.Context, path, option, base string) error {
 	f, err := OpenStacks(ctx, path, option)
 	if err != nil {
@@ -36,7 +36,7 @@ func (p *Why) Open(ctx context.Context, path, option, base string) error {
 	return f.Compare(ctx, base)
 }
 
-// Add takes what was found in an interval. Stacks have their names.
+// Add merges the explanation of an interval, whose stacks have names.
 func (p *Why) Add(w *result.Why) {
 	if p.whole == nil {
 		p.whole = &result.Why{Name: w.Name}
@@ -45,7 +45,7 @@ func (p *Why) Add(w *result.Why) {
 	p.whole.Merge(w, mostSpans)
 }
 
-// Stacks is the time until now as stacks.
+// Stacks returns the time so far as stacks.
 func (p *Why) Stacks() *result.Stacks {
 	if p.whole == nil {
 		return &result.Stacks{}
@@ -55,8 +55,8 @@ func (p *Why) Stacks() *result.Stacks {
 	return s
 }
 
-// Close writes the files and closes them. Wrote is called for each that was written; if nothing
-// ran, files that were made here are removed.
+// Close writes and closes the files, and calls wrote for each written file. If the run did not
+// begin, new files are removed.
 func (p *Why) Close(caption string, ran bool, wrote func(path, advice string)) error {
 	var errs []error
 	for _, f := range p.files {

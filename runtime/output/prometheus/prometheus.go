@@ -1,6 +1,5 @@
-// Package prometheus shows metrics to Prometheus, which comes for them: in its text form, in
-// that of OpenMetrics, and as protocol buffers, in which distributions are native histograms
-// as well.
+// Package prometheus serves metrics that Prometheus scrapes: in its text format, as
+// OpenMetrics, and as protocol buffers, where distributions are also native histograms.
 package prometheus
 
 import (
@@ -18,10 +17,10 @@ import (
 	"ppscript/runtime/output/metric"
 )
 
-// most is how many scrapes there may be at once.
+// most bounds the number of concurrent scrapes.
 const most = 4
 
-// Handler answers scrapes of /metrics. What goes wrong while it does is said with say.
+// Handler returns the handler of /metrics. say prints errors of scrapes.
 func Handler(store *metric.Store, say func(line string)) (http.Handler, error) {
 	reg := client.NewRegistry()
 	if err := reg.Register(collector{store}); err != nil {
@@ -35,7 +34,7 @@ func Handler(store *metric.Store, say func(line string)) (http.Handler, error) {
 	}), nil
 }
 
-// lines is a writer of which each write is a line.
+// lines is a writer that calls the function for each write, which is one line.
 type lines func(line string)
 
 func (f lines) Write(p []byte) (int, error) {
@@ -43,8 +42,8 @@ func (f lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A collector makes the metrics at each scrape. Which there are is not known before: it
-// describes none.
+// A collector makes the metrics at each scrape. It describes none in advance, since
+// they are not known.
 type collector struct{ store *metric.Store }
 
 func (collector) Describe(chan<- *client.Desc) {}
@@ -60,7 +59,7 @@ func (c collector) Collect(to chan<- client.Metric) {
 	}
 }
 
-// one is a series.
+// one is one series of a metric.
 type one struct {
 	desc   *client.Desc
 	family *metric.Family
@@ -94,11 +93,11 @@ func (m *one) Write(out *dto.Metric) error {
 	return nil
 }
 
-// zeroWidth is how far from 0 the values are that count as 0: ours are whole numbers of
-// something.
+// zeroWidth is the absolute value below which values count as 0. All our values other
+// than 0 are larger, since they are whole numbers of a base unit such as ns.
 const zeroWidth = 1e-10
 
-// histogram has both forms: a server that asks for native histograms takes those.
+// histogram returns a classic and native histogram in one; the server chooses.
 func histogram(h *metric.Hist) *dto.Histogram {
 	out := &dto.Histogram{SampleCount: proto.Uint64(h.Count), SampleSum: proto.Float64(h.Sum)}
 	for i, upper := range h.Upper {
@@ -112,13 +111,13 @@ func histogram(h *metric.Hist) *dto.Histogram {
 	out.NegativeSpan, out.NegativeDelta = spans(e.Negative)
 	if len(out.PositiveSpan)+len(out.NegativeSpan) == 0 {
 		out.PositiveSpan = []*dto.BucketSpan{{Offset: proto.Int32(0),
-			Length: proto.Uint32(0)}} // it is native all the same
+			Length: proto.Uint32(0)}} // an empty span marks an empty native histogram
 	}
 	return out
 }
 
-// spans are runs of buckets without gaps, and by how much each count differs from that
-// before.
+// spans returns the ranges of adjacent buckets, and the difference of each count to
+// the previous one.
 func spans(counts map[int]uint64) (list []*dto.BucketSpan, deltas []int64) {
 	var before int64
 	next := 0

@@ -9,7 +9,7 @@ import (
 func Gzip(body []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write(body) // to memory
+	_, _ = w.Write(body) // writes to memory do not fail
 	_ = w.Close()
 	return b.Bytes()
 }

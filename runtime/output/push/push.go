@@ -1,7 +1,7 @@
-// Package push sends results to servers by HTTP, beside the run: a message waits in a bounded
-// queue and is tried again for some time while the server is away, and the run goes on
-// meanwhile. Each message that did not arrive is counted, told, and part of the error at the
-// end. It knows nothing of what messages say.
+// Package push sends results to servers by HTTP in the background of a run. Messages wait in
+// a bounded queue, and are retried for some time while the server is unavailable. Failed
+// messages are counted and reported, and are part of the error at the end. The package does
+// not depend on the contents of messages.
 package push
 
 import (
@@ -21,44 +21,45 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// Bounds of what waits for a server.
+// Bounds for waiting messages.
 const (
-	// MostBytes is the memory of all messages that wait; the oldest go first.
+	// MostBytes bounds the memory of all waiting messages; the oldest are
+	// dropped first.
 	MostBytes = 16 << 20
-	// patience is how long a message is tried.
+	// patience is the time for which a message is retried.
 	patience = 5 * time.Minute
 	// tryTime bounds one try.
 	tryTime = 10 * time.Second
-	// endTime is for what waits when the run ends. A run in which nothing moves for five
-	// seconds is cut off.
+	// endTime is the time for sending waiting messages at the end of the run. It is
+	// below the five seconds without progress after which a run is aborted.
 	endTime = 4 * time.Second
 
 	firstPause, longestPause = 500 * time.Millisecond, 30 * time.Second
 )
 
-// A Message is the body of a request.
+// A Message is a request to a server.
 type Message struct {
 	URL         string
 	ContentType string
-	Encoding    string // of the content: gzip; "" is none
+	Encoding    string // Content-Encoding: gzip; "" is none
 	Body        []byte
 }
 
-// Options of a Sender.
+// Options are the options of a Sender.
 type Options struct {
-	Option string // that names the server, for messages: otlp
-	Where  string // the server, as the user names it, without secrets
+	Option string // name of the command-line option for the server, such as otlp; shown in messages
+	Where  string // the server's URL in messages, without secrets
 	Header http.Header
 	Say    func(line string)
-	// Accepted looks at the answer to a message that arrived: servers can refuse a part of
-	// it. It returns how many of what it has were refused, and why. nil is never.
+	// Accepted reads the answer to a delivered message, since servers can refuse a part of
+	// it. It returns how many values were refused, and why. nil if that cannot happen.
 	Accepted func(body []byte) (refused int64, why string)
 
-	pause time.Duration // the first; 0 is firstPause
+	pause time.Duration // the first pause before a retry; 0 is firstPause
 }
 
-// A Sender sends messages to a server, in order. Send, Stats and Close are for one goroutine
-// at a time.
+// A Sender sends messages to a server, in order. Only one goroutine at a time may call Send,
+// Stats or Close.
 type Sender struct {
 	o      Options
 	client *http.Client
@@ -71,9 +72,9 @@ type Sender struct {
 	waiting   []waiting
 	bytes     int
 	stats     Stats
-	why       error // why the newest message that did not arrive did not
+	why       error // the error of the newest message that failed
 	announced map[string]bool
-	away      bool // the server did not answer the last time
+	away      bool // the last try failed for a temporary reason
 }
 
 type waiting struct {
@@ -81,15 +82,15 @@ type waiting struct {
 	since time.Time
 }
 
-// Stats counts messages by what became of them.
+// Stats counts messages by outcome.
 type Stats struct {
 	Sent     uint64
-	Refused  uint64 // the server does not want them
-	GivenUp  uint64 // the server was away for too long, or no room was left
+	Refused  uint64 // refused by the server
+	GivenUp  uint64 // the server was unavailable for too long, or the queue was full
 	Retries  uint64
-	Partial  uint64 // parts of messages that the server refused
+	Partial  uint64 // values that the server refused in accepted messages
 	Waiting  int
-	Accepted uint64 // by Send
+	Accepted uint64 // passed to Send
 }
 
 // New starts a Sender.
@@ -111,8 +112,7 @@ func New(o Options) *Sender {
 	return s
 }
 
-// Send hands a message over, whose body belongs to the Sender from then on. It does not
-// wait.
+// Send queues a message, without waiting. The body belongs to the Sender from then on.
 func (s *Sender) Send(m Message) {
 	s.mu.Lock()
 	s.stats.Accepted++
@@ -134,11 +134,11 @@ func (s *Sender) Send(m Message) {
 	}
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is awake
+	default: // the loop is already being woken
 	}
 }
 
-// Stats tells what became of messages so far.
+// Stats returns the counts so far.
 func (s *Sender) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *Sender) Stats() Stats {
 	return st
 }
 
-// loop sends what waits.
+// loop sends waiting messages.
 func (s *Sender) loop(ctx context.Context) {
 	defer close(s.done)
 	ending := s.ending
@@ -171,7 +171,7 @@ func (s *Sender) loop(ctx context.Context) {
 		select {
 		case <-s.wake:
 		case <-ending:
-			ending = nil // what came before is still sent
+			ending = nil // waiting messages are still sent
 		}
 	}
 }
@@ -227,8 +227,8 @@ func (s *Sender) deliver(ctx context.Context, m waiting) {
 	}
 }
 
-// try sends a message once. again says that another time it may arrive, and after how long
-// the server wants to be asked.
+// try sends a message once. again says that a retry may succeed; after is the pause that
+// the server asked for.
 func (s *Sender) try(ctx context.Context, m *Message) (again bool, after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
 	if err != nil {
@@ -245,13 +245,13 @@ func (s *Sender) try(ctx context.Context, m *Message) (again bool, after time.Du
 	resp, err := s.client.Do(req)
 	if err != nil {
 		if u := new(url.Error); errors.As(err, &u) {
-			err = u.Err // its text has the URL, and the secrets in it
+			err = u.Err // the text of url.Error has the URL with its secrets
 		}
 		return true, 0, err
 	}
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // so that the connection is used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // so that the connection can be reused
 	if resp.StatusCode/100 == 2 {
 		s.partly(body)
 		return false, 0, nil
@@ -267,7 +267,8 @@ func (s *Sender) try(ctx context.Context, m *Message) (again bool, after time.Du
 	return again, after, fmt.Errorf("the server answers %s%s", resp.Status, reason(resp.Header, body))
 }
 
-// partly takes note of what a server refused of a message that arrived.
+// partly counts and reports the values that a server refused in a delivered
+// message.
 func (s *Sender) partly(body []byte) {
 	if s.o.Accepted == nil {
 		return
@@ -284,7 +285,7 @@ func (s *Sender) partly(body []byte) {
 	s.tell(err.Error(), "%v", err)
 }
 
-// reason is what a server says about an error, if it is text.
+// reason returns the server's message about an error, if it is text.
 func reason(h http.Header, body []byte) string {
 	kind := h.Get("Content-Type")
 	if !strings.HasPrefix(kind, "text/plain") && !strings.HasPrefix(kind, "application/json") {
@@ -296,7 +297,7 @@ func reason(h http.Header, body []byte) string {
 	return ""
 }
 
-// line is the beginning of a text as a line that is harmless on a terminal.
+// line returns the begin of a text as one line that is harmless on a terminal.
 func line(text []byte) string {
 	const most = 200
 	return plain.Line(strings.Join(strings.Fields(string(text[:min(len(text), most)])), " "))
@@ -308,7 +309,7 @@ func (s *Sender) say(format string, args ...any) {
 	}
 }
 
-// tell says something once.
+// tell prints a message once for each key.
 func (s *Sender) tell(key, format string, args ...any) {
 	s.mu.Lock()
 	told := s.announced[key] || len(s.announced) > 20
@@ -319,8 +320,8 @@ func (s *Sender) tell(key, format string, args ...any) {
 	}
 }
 
-// Close sends what waits, for some seconds at most, and ends the Sender. Its error tells what
-// did not arrive.
+// Close sends waiting messages for up to endTime, and ends the Sender. Its error says how
+// many messages were not delivered.
 func (s *Sender) Close() error {
 	select {
 	case <-s.ending:
@@ -349,8 +350,8 @@ func (s *Sender) Close() error {
 		WithHint("look at what the server says, or leave out --%s", s.o.Option)
 }
 
-// Header reads headers as $OTEL_EXPORTER_OTLP_HEADERS has them: name=value, with commas
-// between them, values escaped as in URLs.
+// Header parses headers in the form of $OTEL_EXPORTER_OTLP_HEADERS: name=value,
+// separated by commas, with values escaped as in URLs.
 func Header(text string) (http.Header, error) {
 	h := http.Header{}
 	for part := range strings.SplitSeq(text, ",") {
@@ -368,7 +369,7 @@ func Header(text string) (http.Header, error) {
 	return h, nil
 }
 
-// Address checks the URL of a server. shown is how messages name it: without a password.
+// Address parses the URL of a server. shown is the URL for messages, without a password.
 func Address(option, text string) (u *url.URL, shown string, err error) {
 	u, err = url.Parse(text)
 	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
@@ -378,7 +379,7 @@ func Address(option, text string) (u *url.URL, shown string, err error) {
 		if e := new(url.Error); errors.As(err, &e) {
 			err = e.Err
 		}
-		port := 4318 // OTLP's
+		port := 4318 // of OTLP
 		if option == "pyroscope" {
 			port = 4040
 		}

@@ -1,4 +1,5 @@
-// Package pyroscope sends profiles to Pyroscope, as pprof by its /ingest.
+// Package pyroscope sends profiles to a Pyroscope server: files in pprof's
+// format, to /ingest.
 package pyroscope
 
 import (
@@ -19,13 +20,14 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Option names the server.
+// Option is the name of the option with the server's URL.
 const Option = "pyroscope"
 
-// headersVariable has headers for requests, of which some are secret.
+// headersVariable is the environment variable with headers for requests, which
+// may contain secrets.
 const headersVariable = "PYROSCOPE_HEADERS"
 
-// A Server is a Pyroscope.
+// A Server sends profiles to a Pyroscope server.
 type Server struct {
 	sender *push.Sender
 	url    *url.URL
@@ -43,19 +45,19 @@ func settle(text string) (u *url.URL, shown string, header http.Header, err erro
 	return u, shown, header, nil
 }
 
-// Check finds mistakes in the URL of a server.
+// Check returns an error if the URL of a server or the headers are wrong.
 func Check(text string) error {
 	_, _, _, err := settle(text)
 	return err
 }
 
-// Open begins to send to a server.
+// Open makes a Server for a URL. say prints messages about failures.
 func Open(text string, say func(line string)) (*Server, error) {
 	u, shown, header, err := settle(text)
 	if err != nil {
 		return nil, err
 	}
-	host, _ := os.Hostname() // without one, profiles of machines are not told apart
+	host, _ := os.Hostname() // without a name, profiles of machines cannot be distinguished
 	return &Server{
 		sender: push.New(push.Options{Option: Option, Where: shown, Header: header, Say: say}),
 		url:    u.JoinPath("ingest"),
@@ -63,10 +65,11 @@ func Open(text string, say func(line string)) (*Server, error) {
 	}, nil
 }
 
-// Stats tells what became of messages.
+// Stats returns the counts of sent and failed messages.
 func (s *Server) Stats() push.Stats { return s.sender.Stats() }
 
-// Close sends what waits and tells what did not arrive.
+// Close sends waiting messages. Its error says how many messages were not
+// delivered.
 func (s *Server) Close() error { return s.sender.Close() }
 
 // SendStacks implements output.StackSender.
@@ -105,7 +108,7 @@ func (s *Server) SendStacks(script string, stacks *result.Stacks) error {
 	return nil
 }
 
-// A sampleType tells Pyroscope how to show a sample type.
+// A sampleType says how Pyroscope shows a sample type.
 type sampleType struct {
 	Units       string `json:"units"`
 	DisplayName string `json:"display-name"`
@@ -113,7 +116,7 @@ type sampleType struct {
 	Sampled     bool   `json:"sampled"`
 }
 
-// config has the sample types that profiles of pprof have.
+// config returns the sample types of a profile.
 func config(s *result.Stacks) map[string]sampleType {
 	types := map[string]sampleType{"samples": {"samples", "samples", "sum", false}}
 	if s.Value != "" {
@@ -132,7 +135,7 @@ func config(s *result.Stacks) map[string]sampleType {
 	return types
 }
 
-// query says what the profile is about.
+// query returns the parameters that describe a profile: name, labels and times.
 func (s *Server) query(script string, stacks *result.Stacks, now time.Time) url.Values {
 	until := stacks.Wall
 	if until.IsZero() {
@@ -152,7 +155,7 @@ func (s *Server) query(script string, stacks *result.Stacks, now time.Time) url.
 	}
 }
 
-// word has nothing that means something in names of applications.
+// word replaces characters that have a meaning in names of applications.
 func word(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||

@@ -11,9 +11,9 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// appendCell appends a cell as text shows it, not padded and not cleaned. of
-// is the value of the column that c is a share of; o tells how moments are
-// written.
+// appendCell appends a cell as text shows it, without padding and escaping. of
+// is the value of the column that c is a share of; o says how points in time
+// are written.
 func appendCell(dst []byte, c *result.Column, v, of event.Value, o *lineOptions) []byte {
 	if name, ok := nameIn(c, v); ok {
 		return append(dst, name...)
@@ -42,7 +42,7 @@ func appendCell(dst []byte, c *result.Column, v, of event.Value, o *lineOptions)
 	return appendNumber(dst, v, c.Unit, c.Prec)
 }
 
-// nameIn is the name that the column has for a cell.
+// nameIn returns the column's name for the number of a cell.
 func nameIn(c *result.Column, v event.Value) (name string, ok bool) {
 	if c.Names == nil || c.Text != nil && !c.Shape {
 		return "", false
@@ -62,7 +62,8 @@ func appendList(dst []byte, c *result.Column, v event.Value, o *lineOptions) []b
 	return append(dst, ')')
 }
 
-// appendMomentCell appends a moment: as a date or a time of day, or as seconds of the clock.
+// appendMomentCell appends a point in time: as a date, a time of day, or seconds of the
+// source's clock.
 func appendMomentCell(dst []byte, c *result.Column, t event.Time, o *lineOptions) []byte {
 	switch {
 	case o.Time == "rel" || c.Clock == result.SinceStart:
@@ -95,8 +96,8 @@ func appendNumber(dst []byte, v event.Value, u unit.Unit, prec int) []byte {
 	return strconv.AppendFloat(dst, v.Float()/u.Scale, 'f', prec, 64)
 }
 
-// appendFixed appends an integer with its last prec digits as decimals:
-// sums of nanoseconds are exact also where a double no longer is.
+// appendFixed appends an integer with its last prec digits as decimals. So sums
+// of nanoseconds stay exact even if a double cannot represent them.
 func appendFixed(dst []byte, v event.Value, prec int) []byte {
 	n := v.Uint()
 	if v.Kind != event.UintValue && v.Int() < 0 {
@@ -155,7 +156,8 @@ func appendShare(dst []byte, v, of event.Value) []byte {
 	return append(dst, "%)"...)
 }
 
-// shareOf finds for each column the one that it is a share of, -1 if none.
+// shareOf returns for each column the index of the column that it is a share
+// of, -1 if none.
 func shareOf(columns []result.Column) []int {
 	of := make([]int, len(columns))
 	for i := range columns {
@@ -169,7 +171,7 @@ func shareOf(columns []result.Column) []int {
 	return of
 }
 
-// cellOf is a row's cell, nothing where the row is short.
+// cellOf returns cell i of a row, or an empty cell if the row is shorter.
 func cellOf(row []event.Value, i int) event.Value {
 	if i < 0 || i >= len(row) {
 		return event.Value{}

@@ -7,10 +7,10 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// CellText is a cell as text shows it, without control characters.
+// CellText returns a cell as text shows it, without control characters.
 func CellText(c *result.Column, v event.Value) string {
 	return plain.Text(string(appendCell(nil, c, v, event.Value{}, &lineOptions{})), "")
 }
 
-// BoundText is the bound of a bucket with its unit: "4us", "64K".
+// BoundText returns the bound of a bucket with its unit: "4us", "64K".
 func BoundText(v int64, u unit.Unit) string { return boundText(v, u) }

@@ -9,13 +9,13 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file describes columns for JSON and CSV. Programs find a column by its
-// name, so each name stands once, and the unit beside it is the unit of the numbers:
-// in JSON always the base unit, in CSV the unit that text has too.
+// This file describes columns for JSON and CSV. Programs find a column by its name,
+// so names are unique. The unit beside a name is the unit of the numbers: always the
+// base unit in JSON, and the same unit as in text in CSV.
 
-// uniqueNames gives each column a name of its own, which is not in taken
-// either: a second "count" is "count_2". Nor is it that of another with behind
-// at its end.
+// uniqueNames returns unique names for columns, which are also not in taken: a
+// second "count" becomes "count_2". No name equals another name followed by
+// behind.
 func uniqueNames(columns []result.Column, behind string, taken ...string) []string {
 	used := make(map[string]bool, 2*len(columns)+len(taken))
 	for _, name := range taken {
@@ -33,12 +33,13 @@ func uniqueNames(columns []result.Column, behind string, taken ...string) []stri
 	return names
 }
 
-// memberNames are the names of columns in JSON, where the text of NAME is
+// memberNames returns the names of columns in JSON, where the text of NAME is
 // NAME_text.
 func memberNames(columns []result.Column) []string { return uniqueNames(columns, "_text") }
 
-// measured is the unit of column i: its own, else that of its cells; times
-// and durations are in ns. moment says that they are points in time.
+// measured returns the unit of column i: the column's unit, else the unit of
+// its cells; times and durations are in ns. moment says that the cells are
+// points in time.
 func measured(c *result.Column, rows [][]event.Value, i int) (u unit.Unit, moment bool) {
 	v := event.Value{}
 	for _, row := range rows {
@@ -56,11 +57,11 @@ func measured(c *result.Column, rows [][]event.Value, i int) (u unit.Unit, momen
 	return u, moment
 }
 
-// shareUnit is the unit of numbers that are shares of another column.
+// shareUnit is the unit of columns with ShareOf.
 const shareUnit = "reqs"
 
-// csvTitles are the columns' names in CSV, each with its unit. Moments are
-// dates, which have none, or seconds of some clock.
+// csvTitles returns the columns' names in CSV, with their units. Points in time
+// are dates, without unit, or seconds.
 func csvTitles(columns []result.Column, rows [][]event.Value, dates bool, taken ...string) []string {
 	titles := uniqueNames(columns, "", taken...)
 	for i := range columns {
@@ -78,8 +79,8 @@ func csvTitles(columns []result.Column, rows [][]event.Value, dates bool, taken 
 	return titles
 }
 
-// appendColumns writes the description of columns in JSON: name, kind, the
-// unit of the numbers, and that of the texts beside them.
+// appendColumns writes the description of columns in JSON: name, kind, and the
+// units of the numbers and of their texts.
 func appendColumns(dst []byte, member string, columns []result.Column, names []string,
 	rows [][]event.Value) []byte {
 	dst = append(appendJSONString(append(dst, ','), member), ":["...)
@@ -103,11 +104,11 @@ func appendColumns(dst []byte, member string, columns []result.Column, names []s
 	return append(dst, ']')
 }
 
-// mergings are the words for how cells of several intervals become one.
+// mergings are the words for result.Merging in JSON.
 var mergings = [...]string{result.Added: "added", result.Least: "least", result.Greatest: "greatest"}
 
-// appendUnit appends the unit of numbers, and that of their text form if it is
-// another.
+// appendUnit appends the unit of numbers, and the unit of their texts if it
+// differs.
 func appendUnit(dst []byte, u unit.Unit) []byte {
 	base := cmp.Or(u.Base, u.Symbol)
 	if base == "" {

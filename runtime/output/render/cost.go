@@ -8,24 +8,25 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file tells people what observing cost where a budget had events left out.
+// This file writes the cost of observing, and how many events were left out for
+// a budget, for people.
 
-// appendSampled appends "sampled: 1.56% of the events, in 2.1% of the time; ...". some says that something
-// was counted.
+// appendSampled appends "sampled: 1.56% of the events, in 2.1% of the time; ...". some says that
+// the result has rows.
 func appendSampled(dst []byte, c *result.Cost, some bool) []byte {
 	dst = appendLeftOut(dst, c)
 	switch {
 	case c.Time == 0:
 		return dst
 	case !some:
-		return append(dst, ": nothing was counted; how much there was besides is not known"...)
+		return append(dst, ": nothing was counted; the number of other events is not known"...)
 	}
 	return append(dst, ": counts and sums are estimates, within ± in 95 of 100 cases; "+
 		"other numbers are of the sample"...)
 }
 
-// Remarks is what a result that has no margins says of events that are missing in it, or were left out for a
-// budget; "" is nothing. It is for the files of other tools.
+// Remarks returns a text about the events that are missing in a result, or were left out for a
+// budget; "" if there are none. It is for files of other tools, which have no margins of error.
 func Remarks(m *result.Meta) string {
 	var dst []byte
 	if !m.Loss.Zero() {
@@ -42,7 +43,8 @@ func Remarks(m *result.Meta) string {
 	return string(dst)
 }
 
-// appendLeftOut says how much was left out, and for what.
+// appendLeftOut appends the shares of the events and of the time that were
+// observed, and the budget.
 func appendLeftOut(dst []byte, c *result.Cost) []byte {
 	if c.Time == 0 {
 		dst = append(dst, "not observed: events were off, for a budget of "...)
@@ -68,23 +70,24 @@ func appendLeftOut(dst []byte, c *result.Cost) []byte {
 	return append(appendCPUShare(dst, c.Own+c.Traced), ')')
 }
 
-// appendCost appends "cost: 1.2% of the CPUs: 0.4% of ppscript, 0.8% of those that are observed".
+// appendCost appends "cost: 1.2% of the CPUs: 0.4% for ppscript, 0.8% for the observed threads".
 func appendCost(dst []byte, c *result.Cost) []byte {
 	dst = append(dst, "cost: "...)
 	if c.Traced == result.NotMeasured {
-		return append(appendCPUShare(dst, c.Own), " of the CPUs for ppscript; what events cost those "+
-			"that are observed is measured where programs of the kernel count"...)
+		return append(appendCPUShare(dst, c.Own), " of the CPUs for ppscript; the cost for the observed threads is "+
+			"measured only if kernel programs count the events"...)
 	}
 	dst = append(appendCPUShare(dst, c.Own+c.Traced), " of the CPUs: "...)
 	dst = append(appendCPUShare(dst, c.Own), " for ppscript, "...)
-	return append(appendCPUShare(dst, c.Traced), " for those that are observed"...)
+	return append(appendCPUShare(dst, c.Traced), " for the observed threads"...)
 }
 
 func appendCPUShare(dst []byte, share float64) []byte {
 	return append(strconv.AppendFloat(dst, 100*share, 'g', 3, 64), '%')
 }
 
-// withoutEmptyMargins is a table without the margins that say nothing: all is exact.
+// withoutEmptyMargins removes columns of margins that have no values, since all
+// numbers are exact.
 func withoutEmptyMargins(t *result.Table) *result.Table {
 	empty := func(i int) bool {
 		c := &t.Columns[i]

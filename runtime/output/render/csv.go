@@ -13,27 +13,26 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// csvRenderer writes RFC 4180. Every line starts with the time and the name
-// of the result. The header comes before the first line, and again when
-// another result with other columns follows. Each of its names stands once.
-// Numbers are in the unit of the header with all their digits; control
-// characters are escaped, so that a row is always one line. docs/formats.md says
-// it all.
+// csvRenderer writes RFC 4180. Every line starts with the time and the name of
+// the result. The header comes before the first line, and again when another
+// result with other columns follows. Its names are unique. Numbers are in the
+// unit of the header with all their digits; control characters are escaped, so
+// that a row is always one line. docs/formats.md describes the format.
 type csvRenderer struct {
 	*sink
 	line    lineOptions
-	header  []string   // that the last row had
-	events  bool       // header names the columns of events
-	stacks  bool       // and with a column for stacks
-	prev    event.Time // of the last line, for times since it
+	header  []string   // of the last row
+	events  bool       // header is for events
+	stacks  bool       // header has a column for stacks
+	prev    event.Time // time of the last line, for mode delta
 	seen    bool
 	scratch []byte
-	rows    *result.Rows // whose header is the last one
+	rows    *result.Rows // the last header is of these rows
 }
 
 const csvEOL = "\r\n"
 
-// Show writes a line for each row, each bucket, each stack, each event; a text is a comment.
+// Show writes a line for each row, bucket, stack or event; a text is a comment.
 func (r *csvRenderer) Show(x result.Result) error {
 	switch x := x.(type) {
 	case *result.Table:
@@ -67,8 +66,8 @@ func (r *csvRenderer) table(t *result.Table) error {
 	return r.noteMissing("# ", csvEOL, &t.Meta, len(t.Rows), t.Omitted)
 }
 
-// event writes the thread, the CPU, the event, and the fields as one text: events of
-// different kinds have different fields, JSON keeps them apart.
+// event writes the thread, the CPU, the event, and all fields as one text, since
+// kinds of events have different fields. JSON has separate fields.
 func (r *csvRenderer) event(l *result.Line) error {
 	e := l.Event
 	if l.Rows != nil {
@@ -102,7 +101,7 @@ func (r *csvRenderer) event(l *result.Line) error {
 	return r.spill()
 }
 
-// row writes an event that people see as a row of columns.
+// row writes an event of a log that is shown as rows of columns.
 func (r *csvRenderer) row(l *result.Line) error {
 	if r.rows != l.Rows {
 		titles := csvTitles(l.Rows.Columns, [][]event.Value{l.Cells}, r.line.dates(time.Time{}), leadNames...)
@@ -123,7 +122,8 @@ func (r *csvRenderer) row(l *result.Line) error {
 	return r.spill()
 }
 
-// Note writes "kind: name=value" to the notes, else as a comment line.
+// Note writes "kind: name=value" to Options.Notes, or as a comment line if that
+// is nil.
 func (r *csvRenderer) Note(kind string, fields ...NoteField) error {
 	return r.note("# ", csvEOL, appendNote(nil, kind, fields))
 }
@@ -131,7 +131,8 @@ func (r *csvRenderer) Note(kind string, fields ...NoteField) error {
 // leadNames are the first columns of all lines.
 var leadNames = []string{"time", "result"}
 
-// titles head the first columns; the time is a date, or seconds of some clock.
+// titles returns the headers of the first columns; the time is a date, or
+// seconds.
 func (r *csvRenderer) titles(wall time.Time) []string {
 	titles := slices.Clone(leadNames)
 	if !r.line.dates(wall) {
@@ -140,7 +141,7 @@ func (r *csvRenderer) titles(wall time.Time) []string {
 	return titles
 }
 
-// moment is the time of a result as the first cell of its rows.
+// moment returns the time of a result, the first cell of its rows.
 func (r *csvRenderer) moment(m *result.Meta, needed bool) string {
 	if !needed {
 		return ""
@@ -192,7 +193,7 @@ func (r *csvRenderer) cells(columns []result.Column, row []event.Value) {
 }
 
 // appendCSVCell appends a cell in the unit of its header. The members of a list
-// stand apart by blanks.
+// are separated by blanks.
 func appendCSVCell(dst []byte, c *result.Column, v event.Value, o *lineOptions) []byte {
 	if name, ok := nameIn(c, v); ok {
 		return append(dst, name...)
@@ -218,7 +219,7 @@ func appendCSVCell(dst []byte, c *result.Column, v event.Value, o *lineOptions) 
 	return append(dst, v.String()...)
 }
 
-// appendExact appends a number in u with as many decimals as it has.
+// appendExact appends a number in u with all its decimals.
 func appendExact(dst []byte, v event.Value, u unit.Unit) []byte {
 	scale := u.Scale
 	if scale == 0 {
@@ -236,7 +237,7 @@ func appendExact(dst []byte, v event.Value, u unit.Unit) []byte {
 	return strconv.AppendFloat(dst, v.Float()/scale, 'f', -1, 64)
 }
 
-// trimZeros takes zeros from the end of a number with prec decimals.
+// trimZeros removes zeros from the end of a number with prec decimals.
 func trimZeros(b []byte, prec int) []byte {
 	if prec == 0 {
 		return b
@@ -250,8 +251,9 @@ func trimZeros(b []byte, prec int) []byte {
 	return b
 }
 
-// formula reports that a field begins as formulas of spreadsheets do and is no
-// number. The tab and the line end, which some skip, are escaped by then.
+// formula reports whether a spreadsheet could take a field for a formula.
+// Leading tabs and line ends, which some spreadsheets skip, are already
+// escaped.
 func formula(field []byte) bool {
 	if len(field) < 2 || field[0] != '=' && field[0] != '+' && field[0] != '-' && field[0] != '@' {
 		return false
@@ -260,10 +262,10 @@ func formula(field []byte) bool {
 	return err != nil
 }
 
-// appendCSV appends a cleaned field, quoted where RFC 4180 wants it; a
-// leading '#' too, because readers take it for a comment. Text that a
-// spreadsheet would take for a formula gets an apostrophe in front of it: names
-// of threads and files are chosen by their users.
+// appendCSV appends an escaped field, quoted if RFC 4180 requires it, or if it
+// begins with '#', which readers take for a comment. An apostrophe is put
+// before text that a spreadsheet would take for a formula, since the names of
+// threads and files come from untrusted users.
 func appendCSV[S string | []byte](dst []byte, s S) []byte {
 	from := len(dst)
 	dst = plain.Tail(append(dst, s...), from)

@@ -24,8 +24,8 @@ import (
 //	|                          an event after the end
 //	`After 69.023 us
 
-// sinceEvery is after how many lines without a word the time since the start
-// is given.
+// sinceEvery is the number of lines with an empty prefix after which the time
+// since the start is shown.
 const sinceEvery = 50
 
 // detail writes a pair and the events around it.
@@ -65,7 +65,7 @@ func (r *textRenderer) detail(d *result.Detail) error {
 	return r.spill()
 }
 
-// lessText says where events of a listing went, and how more stay.
+// lessText says why older events are missing, and how to keep more.
 func lessText(overwritten bool) string {
 	if overwritten {
 		return "overwritten, larger memory of each CPU keeps more: -m PAGES\n"
@@ -73,7 +73,7 @@ func lessText(overwritten bool) string {
 	return "pushed out: give detail() a larger limit\n"
 }
 
-// lateText says why there is no end.
+// lateText says why a pair has no end.
 func lateText(reason string) string {
 	switch reason {
 	case "lost":
@@ -93,17 +93,17 @@ func lateText(reason string) string {
 type detailWriter struct {
 	r     *textRenderer
 	d     *result.Detail
-	first string // begins the next line of an event between start and end
-	quiet int    // lines without a word
+	first string // prefix of the next line between start and end: the delay
+	quiet int    // number of lines with an empty prefix
 }
 
-// part writes the lines of a part, from i on, and returns where the next part
-// begins.
+// part writes the lines of a part, from index i on, and returns the index of
+// the next part.
 func (w *detailWriter) part(i int, part result.DetailPart) int {
 	for ; i < len(w.d.Lines) && w.d.Lines[i].Part == part; i++ {
 		l := &w.d.Lines[i]
 		if l.Event == nil {
-			// Hidden events are no place for the delay.
+			// The delay is not shown on a line of hidden events.
 			w.ownLine()
 			n := strconv.Itoa(l.Hidden)
 			w.r.buf = appendPad(append(w.r.buf, '|'), 18-len(n))
@@ -111,12 +111,12 @@ func (w *detailWriter) part(i int, part result.DetailPart) int {
 			continue
 		}
 		w.line(l.Event, w.prefix(l))
-		_ = w.r.spill() // a pair may have a million lines; the error stays until the last
+		_ = w.r.spill() // a pair may have a million lines; the sink keeps the error
 	}
 	return i
 }
 
-// ownLine writes the delay on a line of its own if no line has taken it.
+// ownLine writes the delay on a separate line if no line has it yet.
 func (w *detailWriter) ownLine() {
 	if w.first != "" {
 		w.r.buf = append(append(w.r.buf, w.first...), '\n')
@@ -163,14 +163,14 @@ func (w *detailWriter) line(e *event.Event, prefix string) {
 		w.r.buf = appendFrameLines(w.r.buf, stack)
 		return
 	}
-	// The part between start and end stays behind the bar.
+	// Lines between start and end keep the bar.
 	for line := range bytes.Lines(appendFrameLines(nil, stack)) {
 		w.r.buf = append(append(w.r.buf, '|'), line[1:]...)
 	}
 }
 
-// appendMicros appends ns as microseconds with three decimals, aligned to the
-// right of width.
+// appendMicros appends ns as microseconds with three decimals, right-aligned in
+// width cells.
 func appendMicros(dst []byte, ns int64, width int) []byte {
 	var tmp [32]byte
 	b := tmp[:0]

@@ -1,15 +1,15 @@
-// Package render turns results and events into text, JSON, CSV or Markdown.
+// Package render writes results and events as text, JSON, CSV or Markdown. It
+// also writes flame graphs, folded stacks, heat maps and pprof's format.
 //
-// It is the only package that formats for people. The session hands it each
-// result when it is complete and each event of a log as it comes; it keeps
-// nothing but its output buffer. It never leaves out a row, and shows the
-// losses of every result.
+// The session passes each result to a Renderer when it is complete, and each
+// event of a log when it arrives. A Renderer keeps only its output buffer. It
+// writes all rows, and shows the losses of every result.
 //
 //	r, err := render.New(os.Stdout, render.Options{Format: "text", Clock: clock, Notes: os.Stderr})
 //	err = r.Show(t)
 //	err = r.Flush()
 //
-// Text from the observed system (comm, paths, strings of programs) may hold
-// anything; it reaches a terminal or a file only with control characters
-// escaped.
+// Text from the observed system (comm, paths, strings of programs) may contain
+// any bytes. Control characters in it are escaped ("cleaned") before it is
+// written.
 package render

@@ -2,8 +2,8 @@ package render
 
 import "ppscript/runtime/result"
 
-// A Fan is a renderer that shows everything in several places: the function hands show to
-// each of them, and decides what an error means.
+// A Fan is a renderer that passes each call to several renderers. The function calls show
+// for each of them, and decides about errors.
 type Fan func(show func(Renderer) error) error
 
 // Show implements Renderer.
@@ -19,7 +19,8 @@ func (f Fan) Note(kind string, fields ...NoteField) error {
 // Flush implements Renderer.
 func (f Fan) Flush() error { return f(Renderer.Flush) }
 
-// Ignore shows nothing. A renderer that has no use for some of the methods embeds it.
+// Ignore has methods that do nothing, for renderers that do not need all methods and
+// embed it.
 type Ignore struct{}
 
 // Show implements Renderer.
@@ -31,7 +32,7 @@ func (Ignore) Note(string, ...NoteField) error { return nil }
 // Flush implements Renderer.
 func (Ignore) Flush() error { return nil }
 
-// NoLines shows everything but lines of events.
+// NoLines shows all results except lines of events.
 type NoLines struct{ Renderer }
 
 // Show implements Renderer.

@@ -18,8 +18,8 @@ const (
 	bhOff           = 0x80
 )
 
-// appendFlags appends the four latency flags of the kernel's own trace:
-// interrupts, rescheduling, context, preemption depth.
+// appendFlags appends the four latency flags of ftrace: interrupts,
+// rescheduling, context, preemption depth.
 func appendFlags(dst []byte, e *event.Event, s *lineSchema) []byte {
 	flags, _ := s.flags.Int(e)
 	depth := int64(0)

@@ -14,12 +14,11 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file writes flame graphs: one SVG file that needs nothing else. Its
-// script draws from the tree of stacks, which the file carries as data: every
-// frame can be zoomed to and searched for, also if it is very narrow, and
-// drawing stays fast because frames that are too narrow to see are not drawn.
-// Programs that show SVG without running scripts get the widest frames as they
-// are.
+// This file writes flame graphs as one SVG file that loads nothing else. The
+// file contains the tree of stacks as data, and a script that draws it. So even
+// very narrow frames can be searched and zoomed to, and drawing is fast,
+// because invisible frames are not drawn. For programs that show SVG without
+// running scripts, the file also contains the widest frames as plain SVG.
 
 //go:embed flame/flame.js
 var flameScript string
@@ -27,21 +26,21 @@ var flameScript string
 //go:embed flame/flame.css
 var flameStyle string
 
-// FlameOptions say how a flame graph looks. The zero value works.
+// FlameOptions are options of a flame graph. The zero value works.
 type FlameOptions struct {
 	Title   string // "Flame graph" if empty
-	About   string // the recording: its events, where and how; may be empty
-	Icicle  bool   // the outermost frame on top
-	Reverse bool   // merged from the innermost frame on
+	About   string // description of the recording; may be empty
+	Icicle  bool   // the outermost frame is on top
+	Reverse bool   // stacks are merged from the innermost frame
 }
 
 const (
-	flameWidth = 1200 // of the picture where no script runs
+	flameWidth = 1200 // width of the picture without script
 	flameRow   = 18
 	flameHead  = 64
 	flameFoot  = 24
-	// flameLeast is the share of the whole below which a frame is not in
-	// the picture that needs no script.
+	// flameLeast is the smallest share of the total of a frame in the picture
+	// without script.
 	flameLeast = 0.001
 )
 
@@ -52,9 +51,9 @@ func flameGraph(w io.Writer, s *result.Stacks, o FlameOptions) error {
 	return writeFlame(w, t, s, nil, o)
 }
 
-// DiffFlameGraph writes how the stacks changed from before to after: widths
-// are those after, red frames grew and blue ones shrank. The recordings are
-// compared by their shares, since they are rarely of equal length.
+// DiffFlameGraph writes how the stacks changed from before to after. The widths
+// are from after; red frames grew and blue ones shrank. Frames are compared by
+// their shares, since recordings rarely have the same length.
 func DiffFlameGraph(w io.Writer, before, after *result.Stacks, o FlameOptions) error {
 	if n, v := before.Total(); n == 0 && v == 0 {
 		return diag.Errorf(diag.Run, "compare stacks", flameTitle(o, before),
@@ -68,8 +67,8 @@ func DiffFlameGraph(w io.Writer, before, after *result.Stacks, o FlameOptions) e
 	return writeFlame(w, t, after, before, o)
 }
 
-// FlameHTML writes the picture as a page; with stacks of before, it is the
-// picture of the changes.
+// FlameHTML writes a flame graph of s as an HTML page; if before is not nil, of
+// the changes.
 func FlameHTML(w io.Writer, before, s *result.Stacks, o FlameOptions) error {
 	title := html.EscapeString(string(plain.Append(nil, flameTitle(o, before))))
 	if _, err := fmt.Fprintf(w, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"+
@@ -114,11 +113,11 @@ type flameWriter struct {
 	t    *flameTree
 	diff bool
 	buf  []byte
-	unit string // of the counts
-	base string // base unit: ns, B or nothing
+	unit string // unit of the counts
+	base string // base unit: ns, B or ""
 }
 
-// amount writes how much of the unit something is.
+// amount formats a number with its unit.
 func (f *flameWriter) amount(n int64) string {
 	switch f.base {
 	case "ns":
@@ -156,9 +155,9 @@ func (f *flameWriter) printf(format string, args ...any) {
 	f.buf = fmt.Appendf(f.buf, format, args...)
 }
 
-// summary is the line under the title: the total and the losses; then the
-// description of the recording, which may be long and is cut where there is no
-// room.
+// summary returns the line under the title: the total, the losses, and the
+// description of the recording, which comes last since it may be long and be
+// cut off.
 func (f *flameWriter) summary(s, before *result.Stacks, about string) string {
 	n, _ := s.Total()
 	text := grouped(int64(n)) + " samples"
@@ -181,7 +180,7 @@ func (f *flameWriter) summary(s, before *result.Stacks, about string) string {
 	return text
 }
 
-// grouped writes 1234567 as 1,234,567.
+// grouped formats 1234567 as 1,234,567.
 func grouped(n int64) string {
 	d := strconv.FormatInt(n, 10)
 	for i := len(d) - 3; i > 0 && d[i-1] != '-'; i -= 3 {
@@ -190,7 +189,7 @@ func grouped(n int64) string {
 	return d
 }
 
-// static draws the widest frames, for readers that run no scripts.
+// static draws the widest frames, for programs that run no scripts.
 func (f *flameWriter) static(n *flameNode, depth int, x, whole float64, height int) {
 	wide := float64(n.total[0]) / whole
 	if wide < flameLeast {
@@ -212,7 +211,7 @@ func (f *flameWriter) static(n *flameNode, depth int, x, whole float64, height i
 	}
 }
 
-// shorten cuts a name to so many characters.
+// shorten cuts a name to at most chars characters.
 func shorten(name string, chars int) string {
 	r := []rune(name)
 	if len(r) <= chars {
@@ -221,7 +220,7 @@ func shorten(name string, chars int) string {
 	return string(r[:max(chars-1, 0)]) + "\u2026"
 }
 
-// fill is the colour of a frame. The script has the same rules.
+// fill returns the colour of a frame. The script has the same rules.
 func (f *flameWriter) fill(n *flameNode, l *flameLabel) string {
 	if f.diff {
 		before, after := share(n, f.t.root, 1), share(n, f.t.root, 0)
@@ -256,12 +255,12 @@ var flamePalette = [...][4]int{
 	flameUnknown: {40, 10, 8, 74},
 }
 
-// xmlText escapes text from elsewhere: control characters are made visible,
-// XML's own characters are quoted.
+// xmlText escapes untrusted text: its control characters and XML's special
+// characters.
 func xmlText(s string) string { return html.EscapeString(string(plain.Append(nil, s))) }
 
-// data writes the tree as JSON: names, and for each node, in the order in
-// which they are drawn, its depth, its label and its own samples.
+// data writes the tree as JSON: the labels, and for each node, in drawing
+// order, its depth, its label and its own samples.
 func (f *flameWriter) data(o FlameOptions) {
 	f.buf = append(f.buf, `{"unit":`...)
 	f.json(f.unit)
@@ -302,8 +301,8 @@ func (f *flameWriter) nodes(n *flameNode, depth int) {
 	}
 }
 
-// json appends a JSON string in which nothing can end the script or the
-// CDATA section that it stands in.
+// json appends a JSON string. Characters that could end the surrounding script
+// or CDATA section are escaped.
 func (f *flameWriter) json(s string) {
 	from := len(f.buf)
 	f.buf = appendJSONString(f.buf, s)

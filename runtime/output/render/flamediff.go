@@ -7,16 +7,16 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file makes two sets of folded stacks comparable that were not written by
-// the same command, or the same tool.
+// This file makes two sets of folded stacks comparable even if different
+// commands or tools wrote them.
 
-// marks are the suffixes of names by stackcollapse-perf.pl --all, which tell
-// code of the kernel, inlined, compiled at run time and woken up apart.
+// marks are the suffixes of names from stackcollapse-perf.pl --all: kernel
+// code, inlined code, JIT-compiled code, and wakers.
 var marks = []string{"_[k]", "_[i]", "_[j]", "_[w]"}
 
-// alike is before and after, with names that can be compared: without marks, and
-// without the names of programs if they have none in common. Else a program that
-// was renamed, or another build of it, would have grown in all of its functions.
+// alike returns before and after with comparable names: without marks, and
+// without the names of programs if the two have no program in common. Else all
+// functions of a renamed program would count as new.
 func alike(before, after *result.Stacks) (b, a *result.Stacks) {
 	known := map[string]bool{}
 	outer := func(s *result.Stacks, fn func(name string)) {
@@ -32,8 +32,8 @@ func alike(before, after *result.Stacks) (b, a *result.Stacks) {
 	return plainNames(before, !common), plainNames(after, !common)
 }
 
-// plainNames is s with names alone, outermost first without the first if that is
-// to be left out.
+// plainNames returns s with only the names of functions. withoutFirst leaves out
+// the outermost name, which is the program.
 func plainNames(s *result.Stacks, withoutFirst bool) *result.Stacks {
 	out := *s
 	out.Keys, out.Samples = nil, slices.Clone(s.Samples)

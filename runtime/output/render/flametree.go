@@ -9,11 +9,11 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file merges stacks into the tree that a flame graph shows. The children
-// of a node stand in the order of their names, so that two pictures of one
-// program can be laid beside each other.
+// This file merges stacks into the tree of a flame graph. The children of a
+// node are sorted by name, so that two pictures of one program are easy to
+// compare.
 
-// A flameKind chooses the colour of a frame.
+// A flameKind is the kind of a frame, which determines its colour.
 type flameKind uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 	flameUnknown
 )
 
-// A flameLabel is the name and colour that frames of one function share.
+// A flameLabel is the name, file and kind that all frames of a function share.
 type flameLabel struct {
 	name string
 	dso  string
@@ -41,7 +41,8 @@ type flameNode struct {
 	total    [2]int64
 }
 
-// A flameTree is merged stacks: of one recording, or of two to compare.
+// A flameTree has the merged stacks of one recording, or of two recordings to
+// compare.
 type flameTree struct {
 	root   *flameNode
 	labels []flameLabel
@@ -100,7 +101,7 @@ func (t *flameTree) child(n *flameNode, label int32) *flameNode {
 	return c
 }
 
-// labelOf is the label of the d-th of n names of a sample.
+// labelOf returns the label for name d of the n names of a sample.
 func labelOf(x *result.StackSample, d, n int, name string) flameLabel {
 	l := flameLabel{name: name, kind: flameKey}
 	if name == "" {
@@ -150,8 +151,8 @@ func (t *flameTree) sorted(n *flameNode) []*flameNode {
 	return list
 }
 
-// hueOf spreads the functions of a kind over its colours; equal names have
-// equal colours in every picture.
+// hueOf returns a number from 0 to 99 for a name, which selects one of the
+// colours of its kind. A name has the same colour in every picture.
 func hueOf(name string) int {
 	h := fnv.New32a()
 	h.Write([]byte(name))

@@ -17,17 +17,17 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file writes and reads folded stacks, the text that tools for flame
-// graphs exchange: a line for each stack, outermost frame first, and how often
-// it was seen.
+// This file writes and reads folded stacks, the text format that tools for
+// flame graphs exchange: a line for each stack, the outermost frame first, and
+// the number of its samples.
 //
 //	comm;main;work;page_fault 12
 //
-// The last blank of a line is in front of the count, so names may hold blanks. A ;
-// inside a name would end it, and is written as :, as other tools do. Bytes of
-// characters that cannot be seen are written \x0a, the backslash \x5c.
+// The last blank of a line precedes the count, so names may contain blanks. A ;
+// inside a name would end it, and is written as :, like in other tools. Bytes of
+// invisible characters are written as \x0a, the backslash as \x5c.
 
-// appendFolded appends a name.
+// appendFolded appends an escaped name.
 func appendFolded(dst []byte, name string) []byte {
 	if name == "" {
 		return append(dst, result.Unknown...)
@@ -53,9 +53,9 @@ func appendFolded(dst []byte, name string) []byte {
 	return dst
 }
 
-// AppendFolded appends the samples as folded stacks, equal lines added up, in
-// the order of their texts. A start that is not zero is put in front of each
-// line as "2006-01-02;15:04:05;": the beginning of the period.
+// AppendFolded appends the samples as folded stacks. Equal lines are added up,
+// and lines are sorted. If start is not zero, each line begins with
+// "2006-01-02;15:04:05;": the begin of the period.
 func AppendFolded(dst []byte, s *result.Stacks, start time.Time) []byte {
 	sums := map[string]int64{}
 	var line []byte
@@ -89,7 +89,8 @@ func appendFoldedPath(dst []byte, s *result.Stacks, x *result.StackSample) []byt
 	return dst
 }
 
-// pathOf is the names of a sample, outermost first: its keys, then its frames.
+// pathOf returns the names of a sample, outermost first: its keys, then its
+// frames.
 func pathOf(s *result.Stacks, x *result.StackSample) []string {
 	names := keyNames(s, x)
 	for i := len(x.Frames) - 1; i >= 0; i-- {
@@ -98,7 +99,8 @@ func pathOf(s *result.Stacks, x *result.StackSample) []string {
 	return names
 }
 
-// keyNames are the keys of a sample as names of frames: pictures have them outermost.
+// keyNames returns the keys of a sample as names of frames; they are the outermost
+// frames of pictures.
 func keyNames(s *result.Stacks, x *result.StackSample) []string {
 	names := make([]string, 0, len(x.Key)+len(x.Frames))
 	for k, v := range x.Key {
@@ -118,9 +120,9 @@ func keyNames(s *result.Stacks, x *result.StackSample) []string {
 // maxFoldedLine bounds a line of folded text, in bytes.
 const maxFoldedLine = 1 << 20
 
-// ParseFolded reads folded stacks: ours, and those of other tools, in which
-// names may hold blanks. Time stamps at the beginning of lines become keys
-// like the name of the process.
+// ParseFolded reads folded stacks, also of other tools, whose names may contain
+// blanks. Time stamps at the begin of lines become outermost frames like the
+// name of the process.
 func ParseFolded(r io.Reader) (*result.Stacks, error) {
 	s := &result.Stacks{}
 	in := bufio.NewScanner(r)

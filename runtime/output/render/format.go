@@ -2,12 +2,13 @@ package render
 
 import "slices"
 
-// A format is a form of results: --format and the names of result files follow
-// from this list.
+// A format is an output format of results. formatList defines the values of
+// --format and the extensions of result files.
 type format struct {
 	name string
-	ext  string // of files
-	// make makes its Renderer; o is complete.
+	ext  string // extension of files
+	// make makes the Renderer; the options in o are checked, and have their
+	// defaults.
 	make func(out *sink, line lineOptions, o *Options) Renderer
 }
 
@@ -36,7 +37,7 @@ var formatList = []format{
 // Formats lists the names of the formats, the default first.
 func Formats() []string { return names(func(f format) string { return f.name }) }
 
-// Extensions lists the ends of files' names that say a format.
+// Extensions lists the file extensions of the formats.
 func Extensions() []string { return names(func(f format) string { return f.ext }) }
 
 func names(of func(format) string) []string {
@@ -47,8 +48,7 @@ func names(of func(format) string) []string {
 	return list
 }
 
-// FormatOf is the format that the end of a file's name asks for; false if it
-// asks for none.
+// FormatOf returns the format for a file extension; false if there is none.
 func FormatOf(ext string) (name string, ok bool) {
 	i := slices.IndexFunc(formatList, func(f format) bool { return f.ext == ext })
 	if i < 0 {
@@ -57,5 +57,5 @@ func FormatOf(ext string) (name string, ok bool) {
 	return formatList[i].name, true
 }
 
-// Times lists the ways in which times are written, the default first.
+// Times lists the values of --time, the default first.
 func Times() []string { return slices.Clone(times) }

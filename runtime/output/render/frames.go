@@ -11,7 +11,7 @@ import (
 // This file writes frames of stacks: as lines below an event or a count, as
 // names in folded stacks and flame graphs, and as members of JSON records.
 
-// appendFrameLine appends a frame as a line without its end:
+// appendFrameLine appends a frame as a line, without the line end:
 //
 //	ffffffff816c51a3 __schedule+0x4f3 ([kernel.kallsyms])
 //	                 handle_request (/srv/app/server.py:42)
@@ -60,7 +60,7 @@ func appendFrameLine(dst []byte, f *result.Frame) []byte {
 	return dst
 }
 
-// cutLine stands below a stack whose outer frames are missing.
+// cutLine is shown below a stack whose outer frames are missing.
 const cutLine = "    (cut: outer frames are missing)\n"
 
 // appendFrameLines appends the lines of a whole stack.
@@ -74,7 +74,8 @@ func appendFrameLines(dst []byte, s result.CallStack) []byte {
 	return dst
 }
 
-// StackText is a stack in one line, as folded stacks show it: outermost first.
+// StackText returns a stack as one line in the form of folded stacks: outermost
+// first.
 func StackText(frames []*result.Frame) string {
 	var dst []byte
 	for i := len(frames) - 1; i >= 0; i-- {
@@ -91,8 +92,8 @@ func (r *jsonRenderer) frames(s result.CallStack) {
 	r.namedFrames(event.StackName, s)
 }
 
-// namedFrames writes a stack, innermost first. Addresses are texts: they do not
-// fit a JavaScript number.
+// namedFrames writes a stack, innermost first. Addresses are texts, since they
+// do not fit into JavaScript's numbers.
 func (r *jsonRenderer) namedFrames(name string, s result.CallStack) {
 	r.buf = appendJSONString(append(r.buf, ','), name)
 	r.buf = append(r.buf, ":["...)
@@ -106,7 +107,7 @@ func (r *jsonRenderer) namedFrames(name string, s result.CallStack) {
 			r.buf = appendJSONString(append(r.buf, `,"symbol":`...), f.Symbol)
 			r.buf = strconv.AppendUint(append(r.buf, `,"offset":`...), f.Offset, 10)
 		} else if f.BuildID != "" {
-			// A reader that has the file can name it later.
+			// A reader with the file can find the name later.
 			r.buf = strconv.AppendUint(append(r.buf, `,"file_offset":`...), f.Offset, 10)
 		}
 		r.buf = append(appendFrameMembers(r.buf, f), '}')
@@ -118,7 +119,8 @@ func (r *jsonRenderer) namedFrames(name string, s result.CallStack) {
 	}
 }
 
-// appendFrameMembers appends what is known of a frame beside its name and address.
+// appendFrameMembers appends the known members of a frame except its name and
+// address.
 func appendFrameMembers(dst []byte, f *result.Frame) []byte {
 	for _, m := range [...]struct{ name, text string }{
 		{`,"dso":`, f.DSO},
@@ -141,8 +143,8 @@ func appendFrameMembers(dst []byte, f *result.Frame) []byte {
 	return dst
 }
 
-// A frameList numbers the functions of a result of stacks, in the order in which they come.
-// Where in a function a frame is does not count.
+// A frameList numbers the functions of a result of stacks, in the order of their first use.
+// Frames at different addresses of a function have the same number.
 type frameList struct {
 	index   map[*result.Frame]int
 	numbers map[result.Frame]int

@@ -13,15 +13,15 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file draws heat maps: time to the right, the number upwards on a
-// logarithmic scale, and how often it came as colour, logarithmic too. A cell
-// says its exact count when it is pointed at.
+// This file draws heat maps: time to the right, values upwards, and counts as
+// colours, the last two on logarithmic scales. A tooltip shows the exact count
+// of a cell.
 
 //go:embed heat.css
 var heatStyle string
 
 const (
-	// HeatRows is how many rows a picture has room for.
+	// HeatRows is the largest number of rows of a picture.
 	HeatRows = 64
 
 	heatLeft, heatTop     = 76, 60
@@ -29,9 +29,9 @@ const (
 	heatWidth, heatHeight = heatLeft + heatWide + 44, heatTop + heatTall + 64
 )
 
-// heatColours are from few to many on a light background, and heatDark on a
-// dark one: many stands out from either, few can be seen on it, and both are
-// ordered in lightness for readers who see no hues.
+// heatColours are the colours from few to many on a light background, and
+// heatDark on a dark one. High counts stand out, low ones are visible, and the
+// colours are ordered by lightness for readers who cannot distinguish hues.
 var (
 	heatColours = [...]string{
 		"#f6d77a", "#f6c063", "#f5a552", "#f18a47", "#e86f44", "#db5547", "#c93d4f", "#b02a59",
@@ -43,7 +43,7 @@ var (
 	}
 )
 
-// HeatMap writes the picture as an SVG that needs nothing else.
+// HeatMap writes the picture as an SVG that loads nothing else.
 func HeatMap(w io.Writer, h *result.Heatmap) error {
 	p := heatWriter{h: h}
 	p.printf(
@@ -66,8 +66,8 @@ func HeatMap(w io.Writer, h *result.Heatmap) error {
 	return nil
 }
 
-// style has the colours of cells as classes for a dark background; viewers
-// without such backgrounds take the colours that the cells carry.
+// style writes the styles, with classes for the colours of cells on a dark
+// background. Viewers that do not support these use the fill of the cells.
 func (p *heatWriter) style() {
 	p.printf("<style><![CDATA[\n%s@media (prefers-color-scheme: dark) {\n", heatStyle)
 	for i, c := range heatDark {
@@ -96,7 +96,7 @@ func (p *heatWriter) summary() string {
 	return text
 }
 
-// amount writes a value with its unit.
+// amount formats a value with its unit.
 func (p *heatWriter) amount(v int64) string {
 	switch p.h.Unit.Base {
 	case "ns":
@@ -107,7 +107,7 @@ func (p *heatWriter) amount(v int64) string {
 	return grouped(v)
 }
 
-// bounds writes the values of a row.
+// bounds formats the range of values of a row.
 func (p *heatWriter) bounds(r *result.HeatRow) string {
 	switch {
 	case r.Lo == result.OpenLo:
@@ -123,14 +123,15 @@ func (p *heatWriter) bounds(r *result.HeatRow) string {
 func (p *heatWriter) rowTall() float64 { return math.Min(heatTall/float64(len(p.h.Rows)), 40) }
 func (p *heatWriter) colWide() float64 { return heatWide / float64(p.columns()) }
 
-// columns is how many columns there is room for: few do not become broad.
+// columns returns the number of columns for the layout. It is at least 9, so
+// that a few columns are not too wide.
 func (p *heatWriter) columns() int { return max(p.h.Columns, 9) }
 
-// y is the lower edge of a row.
+// y returns the lower edge of a row.
 func (p *heatWriter) y(row int) float64 { return heatTop + heatTall - float64(row)*p.rowTall() }
 
-// values draws the scale of the numbers: a line at each power of ten, of two
-// for sizes; at every few rows if there are not two of those.
+// values draws the scale of the values: a line at each power of ten, or of four
+// for sizes; if there are fewer than two such lines, at every few rows.
 func (p *heatWriter) values() {
 	h := p.h
 	base := int64(10)
@@ -208,7 +209,7 @@ func (p *heatWriter) most() uint64 {
 	return most
 }
 
-// heatLevel is the place of a count among the colours.
+// heatLevel returns the index of the colour for a count.
 func heatLevel(n, most uint64) int {
 	if most <= 1 {
 		return len(heatColours) / 2

@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// The bar takes the rest of the width, within these bounds in cells.
+// A bar has the rest of the width, within these bounds in cells.
 const (
 	minBar = 20
 	maxBar = 52
@@ -85,8 +85,8 @@ type bucketLine struct {
 	count uint64
 }
 
-// bucketLines lists the buckets from the first to the last that counted
-// anything. Empty ones in between are joined, so that a gap is one line.
+// bucketLines lists the buckets from the first to the last with a count.
+// Adjacent empty buckets are one line.
 func bucketLines(buckets []result.Bucket, u unit.Unit) []bucketLine {
 	var lines []bucketLine
 	gapLo, end, gap := int64(0), int64(0), false
@@ -110,7 +110,7 @@ func bucketLines(buckets []result.Bucket, u unit.Unit) []bucketLine {
 	return lines
 }
 
-// rangeText is "[1us, 2us)", or "[5]" for a single whole number.
+// rangeText returns "[1us, 2us)", or "[5]" for a single whole number.
 func rangeText(lo, hi int64, u unit.Unit) string {
 	open := "["
 	if lo == result.OpenLo {
@@ -121,8 +121,8 @@ func rangeText(lo, hi int64, u unit.Unit) string {
 	return open + boundText(lo, u) + ", " + boundText(hi, u) + ")"
 }
 
-// boundText is a bound with its unit. Plain numbers that are multiples of
-// 1024 are shortened with K, M, G, as the buckets of a power of two are.
+// boundText returns a bound with its unit. Plain numbers that are multiples of
+// 1024 are shortened with K, M, G, since buckets begin at powers of two.
 func boundText(v int64, u unit.Unit) string {
 	switch {
 	case v == result.OpenLo:

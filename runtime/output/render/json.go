@@ -10,8 +10,8 @@ import (
 )
 
 // This file writes JSON: one object for each line, {"v":1,"type":T,"data":D}.
-// Numbers stand in their base units; beside each number that people would see
-// in another form stands NAME_text with that form. docs/formats.md has all
+// Numbers are in their base units. If text shows a number in another form, the
+// member NAME_text beside it has that form. docs/formats.md describes all
 // records and their members.
 
 type jsonRenderer struct {
@@ -210,8 +210,8 @@ func (r *jsonRenderer) cells(columns []result.Column, names []string, row []even
 	}
 }
 
-// appendTwin appends a cell as people read it, not padded to a column; points
-// in time get their date.
+// appendTwin appends a cell as text shows it, without padding; points in time
+// are exact dates.
 func (r *jsonRenderer) appendTwin(dst []byte, c *result.Column, v, of event.Value) []byte {
 	if c.Shape {
 		own := *c
@@ -224,7 +224,7 @@ func (r *jsonRenderer) appendTwin(dst []byte, c *result.Column, v, of event.Valu
 	return appendCell(dst, c, v, of, &r.line)
 }
 
-// twin tells whether people see the cell in another form than its value.
+// twin reports whether text shows the cell in another form than its value.
 func twin(c *result.Column, v event.Value) bool {
 	if c.Text != nil && !c.Shape {
 		return true

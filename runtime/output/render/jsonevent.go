@@ -70,8 +70,8 @@ func (r *jsonRenderer) fields(e *event.Event, s *lineSchema) {
 	r.buf = appendJSONString(append(r.buf, `,"text":`...), r.scratch)
 }
 
-// names writes the names of values that were computed here from fields of the
-// kernel. The names of its own fields stand in the text.
+// names writes the names of values that were computed from fields of the
+// kernel. The names of the kernel's fields are in the text.
 func (r *jsonRenderer) names(e *event.Event, s *lineSchema) {
 	some := false
 	for _, f := range s.named {
@@ -91,8 +91,8 @@ func (r *jsonRenderer) names(e *event.Event, s *lineSchema) {
 	}
 }
 
-// appendFieldUnit appends the unit of a field's numbers as a member, if they
-// have one.
+// appendFieldUnit appends the unit of a field's numbers as a member, if it has
+// one.
 func appendFieldUnit(dst []byte, f *event.Field) []byte {
 	symbol := ""
 	switch f.Unit {

@@ -6,8 +6,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// heatmap writes a record of type heatmap: its rows are ranges of values, each with the
-// columns in which there are some, as [column, count].
+// heatmap writes a record of type heatmap: its rows are ranges of values, each with its
+// non-zero counts as [column, count].
 func (r *jsonRenderer) heatmap(h *result.Heatmap) error {
 	if !r.page {
 		return nil

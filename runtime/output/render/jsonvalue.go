@@ -9,12 +9,11 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file encodes values. The encoder is our own because encoding/json
-// allocates for each value of each event, and because the order of the
-// members is then ours.
+// This file encodes values. It does not use encoding/json, which allocates for
+// each value of each event and does not keep the order of members.
 
-// appendJSONValue appends v as it is; NaN and infinities, which JSON does not
-// have, are null.
+// appendJSONValue appends a value; NaN and infinities, which JSON does not
+// have, become null.
 func appendJSONValue(dst []byte, v event.Value) []byte {
 	switch v.Kind {
 	case event.None:
@@ -44,8 +43,8 @@ func appendJSONValue(dst []byte, v event.Value) []byte {
 	return strconv.AppendInt(dst, v.Int(), 10)
 }
 
-// appendJSONString appends s quoted. Bytes that are not UTF-8 become \xff, as in plain.Valid; characters that
-// could act on a terminal or end a line in JavaScript are escaped.
+// appendJSONString appends s in quotes. Bytes that are not UTF-8 become \xff, as in plain.Valid.
+// Characters that could control a terminal or end a line in JavaScript are escaped.
 func appendJSONString[S string | []byte](dst []byte, s S) []byte {
 	dst = append(dst, '"')
 	plainFrom := 0
@@ -64,7 +63,8 @@ func appendJSONString[S string | []byte](dst []byte, s S) []byte {
 	return append(dst, '"')
 }
 
-// appendJSONRune appends the first character of s, escaped if need be.
+// appendJSONRune appends the first character of s, escaped if necessary, and
+// returns its length in s.
 func appendJSONRune(dst []byte, s string) ([]byte, int) {
 	switch s[0] {
 	case '"', '\\':

@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// lineOptions says how event lines look, and caches names and widths of each
+// lineOptions has the options of event lines, and caches a lineSchema for each
 // schema. It is used by one goroutine.
 type lineOptions struct {
 	Time     string // wall, rel, mono, delta; "" is wall
@@ -19,35 +19,35 @@ type lineOptions struct {
 	Start    event.Time
 	Location *time.Location
 	Marker   byte   // 'G' for events received from elsewhere; 0 is a blank
-	Prefix   string // stands in the place of the date if not empty
+	Prefix   string // replaces the date if it is not empty
 
 	stamp      stamper
 	scratch    []byte
-	schema     *event.Schema // that known describes
+	schema     *event.Schema // the schema of lineSchema
 	lineSchema *lineSchema
 	schemas    map[*event.Schema]*lineSchema
 }
 
-// lineSchema holds the parts of a schema that a line needs, looked up once.
+// lineSchema caches the parts of a schema that a line needs.
 type lineSchema struct {
 	event   string // full name; empty if the event has no schema
 	text    func(dst []byte, e *event.Event) []byte
 	flags   *event.Field
 	preempt *event.Field
-	fields  []*event.Field // own ones without the common header
-	units   []byte         // JSON members of those that measure something
-	named   []*event.Field // those whose values may have names
+	fields  []*event.Field // the event's own fields, without the common header
+	units   []byte         // JSON members with the units of fields
+	named   []*event.Field // computed fields whose values may have names
 }
 
-// prefixCells is the room of the date column with the blank behind it.
+// prefixCells is the width of the date column, including the blank after it.
 const prefixCells = 27
 
 // appendEventLine appends an event as one line without the line end:
 //
 //	2026-01-02 10:00:00.123456              db   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=...
 //
-// Nothing is allocated once the schema was seen, unless the text holds
-// characters that must be escaped.
+// It allocates only for a new schema, or if the text contains characters that
+// must be escaped.
 func appendEventLine(dst []byte, e *event.Event, o *lineOptions) []byte {
 	dst = appendEventName(dst, e, o)
 	return appendFieldText(dst, e, o.of(e))
@@ -75,8 +75,8 @@ func appendEventName(dst []byte, e *event.Event, o *lineOptions) []byte {
 	return append(appendTitle(dst, e, s), ": "...)
 }
 
-// appendHeading appends the line above the events that belong to one that was
-// made of them: date and marker as theirs, then its text.
+// appendHeading appends the line of a derived event above the events that it
+// was made of: date, marker and heading.
 func appendHeading(dst []byte, l *result.Line, o *lineOptions) []byte {
 	dst = append(o.appendPrefix(dst, l.Event), cmp.Or(o.Marker, ' '))
 	return plain.Append(dst, l.Heading)
@@ -90,8 +90,8 @@ func (o *lineOptions) appendPrefix(dst []byte, e *event.Event) []byte {
 	return appendPad(append(dst, o.scratch...), prefixCells-cells(o.scratch))
 }
 
-// of returns the cached entry of the event's schema. Runs of one event,
-// which are usual, do not even look into the map.
+// of returns the cached entry of the event's schema. For successive events of
+// one schema, which are usual, it does not access the map.
 func (o *lineOptions) of(e *event.Event) *lineSchema {
 	var schema *event.Schema
 	if e.Stream != nil {
@@ -127,7 +127,8 @@ func learn(schema *event.Schema) *lineSchema {
 		case f.Name == "common_preempt_count":
 			s.preempt = f
 		}
-		// The number of a stack says nothing: its frames are below the line.
+		// The numbers of stacks are left out; their frames are shown below the
+		// line.
 		if !strings.HasPrefix(f.Name, "common_") && !(f.Place == event.InSlot && f.Stack()) {
 			s.fields = append(s.fields, f)
 			s.units = appendFieldUnit(s.units, f)
@@ -139,7 +140,7 @@ func learn(schema *event.Schema) *lineSchema {
 	return s
 }
 
-// recordNames are the names of records that are not samples.
+// recordNames are the names of side records.
 var recordNames = [...]string{
 	event.Lost:       "lost",
 	event.Comm:       "comm",
@@ -153,7 +154,7 @@ var recordNames = [...]string{
 	event.Other:      "record",
 }
 
-// nameOf is the name of the event, or of the kind of record.
+// nameOf returns the name of the event, or of the kind of side record.
 func nameOf(e *event.Event, s *lineSchema) string {
 	if s.event == "" && int(e.Kind) < len(recordNames) {
 		return recordNames[e.Kind]
@@ -161,7 +162,8 @@ func nameOf(e *event.Event, s *lineSchema) string {
 	return s.event
 }
 
-// appendTitle appends the event's name in lines: for a profiler's samples the profiler's.
+// appendTitle appends the event's name in lines; for samples of a profiler, it is the
+// profiler's name.
 func appendTitle(dst []byte, e *event.Event, s *lineSchema) []byte {
 	if e.Stream != nil && e.Stream.Title != "" && e.Kind == event.Sample {
 		return plain.Append(dst, e.Stream.Title)
@@ -169,7 +171,7 @@ func appendTitle(dst []byte, e *event.Event, s *lineSchema) []byte {
 	return append(dst, nameOf(e, s)...)
 }
 
-// appendComm appends the name of the event's thread, as it is.
+// appendComm appends the name of the event's thread, without escaping.
 func appendComm(dst []byte, e *event.Event) []byte {
 	if e.Stream != nil && e.Stream.Comm != nil {
 		return append(dst, e.Stream.Comm(e)...)
@@ -190,7 +192,8 @@ func appendIntRight(dst []byte, n int64, width int) []byte {
 	return append(appendPad(dst, width-len(d)), d...)
 }
 
-// appendFieldText appends the fields as the kernel would print them, cleaned.
+// appendFieldText appends the fields as the kernel would print them, with
+// control characters escaped.
 func appendFieldText(dst []byte, e *event.Event, s *lineSchema) []byte {
 	from := len(dst)
 	if s.text != nil {
@@ -243,8 +246,8 @@ func appendField(dst []byte, e *event.Event, f *event.Field) []byte {
 	return dst
 }
 
-// shownName is the name of a value that was computed here from one of the
-// kernel's.
+// shownName returns the kernel's name for a value that was computed from a
+// field of the kernel.
 func shownName(f *event.Field, v event.Value) (name string, ok bool) {
 	if f.Place != event.InSlot || f.Shown == nil {
 		return "", false
@@ -271,7 +274,7 @@ func appendArray(dst []byte, e *event.Event, f *event.Field, open, end byte) []b
 	return append(dst, end)
 }
 
-// appendUnknown names a thread that nobody names.
+// appendUnknown appends a name for a thread whose name is unknown.
 func appendUnknown(dst []byte, tid int32) []byte {
 	if tid < 0 {
 		return append(dst, '-')

@@ -33,7 +33,7 @@ func appendLoss(dst []byte, l *event.Loss) []byte {
 	return dst
 }
 
-// appendHalves says which halves of pairs have no partner.
+// appendHalves appends how many starts and ends of pairs have no partner.
 func appendHalves(dst []byte, l *event.Loss) []byte {
 	starts := l.Unmatched - min(l.Unmatched, l.EndsAlone)
 	switch {
@@ -52,8 +52,8 @@ func appendHalves(dst []byte, l *event.Loss) []byte {
 	return append(dst, " without an end)"...)
 }
 
-// appendEarly appends "1 source ended early": nobody knows how many events
-// it would have brought.
+// appendEarly appends "1 source ended early". The number of events that it
+// would have sent is unknown.
 func appendEarly(dst []byte, n uint64, first bool) []byte {
 	if !first {
 		dst = append(dst, ", "...)
@@ -68,7 +68,7 @@ func plural(n uint64, noun string) string {
 	return noun + "s"
 }
 
-// LossFields are the losses that are not zero, as a note shows them.
+// LossFields returns the losses that are not zero as fields of a note.
 func LossFields(l event.Loss) []NoteField {
 	var fields []NoteField
 	for _, c := range l.Counts() {

@@ -8,19 +8,18 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file writes Markdown as GitHub reads it, to be pasted in an issue. Tables
-// are its tables; all else is what text has, as code. Code is indented and not
-// fenced: whatever its lines hold, they cannot end it, and a log whose end nobody
-// knows needs no fence behind it.
+// This file writes GitHub's Markdown, for pasting into issues. Tables become
+// Markdown tables; all else is the text output as code. Code is indented and not
+// fenced, so no line of it can end the code, and a log needs no closing fence.
 
 // markdownRenderer writes code by a textRenderer of its own.
 type markdownRenderer struct {
 	*sink
 	text    textRenderer
-	content bytes.Buffer // that text has written
-	begun   bool         // there is output
-	code    bool         // the last line is of code
-	partial bool         // and has not ended
+	content bytes.Buffer // the output of text
+	begun   bool         // something was written
+	code    bool         // the last line is code
+	partial bool         // and has no line end yet
 }
 
 func newMarkdown(out *sink, line lineOptions, width int) *markdownRenderer {
@@ -29,8 +28,8 @@ func newMarkdown(out *sink, line lineOptions, width int) *markdownRenderer {
 	return r
 }
 
-// Show writes tables as those of Markdown, all else as the code that text has. The lines of a log
-// are together, results are apart.
+// Show writes tables as Markdown tables, all else as code. Lines of a log are in one block of
+// code; each result has its own.
 func (r *markdownRenderer) Show(x result.Result) error {
 	switch x := x.(type) {
 	case *result.Table:
@@ -43,14 +42,14 @@ func (r *markdownRenderer) Show(x result.Result) error {
 	return r.asCode(r.text.Show(x), x.About() != nil)
 }
 
-// table writes date and title, the table, and what is missing. Like in text, a
-// table without rows is not written, unless something was lost.
+// table writes date and title, the table, and the losses. As in text, a table
+// without rows is not written, unless something was lost.
 func (r *markdownRenderer) table(t *result.Table) error {
 	if len(t.Rows) == 0 && t.Omitted == 0 && t.Silent() && !t.Layout.Grid {
 		return r.err
 	}
 	t = pivoted(t)
-	// Markdown has no table without a header.
+	// A Markdown table must have a header.
 	shown := *withoutEmptyMargins(t)
 	shown.Layout.NoHeader = false
 	g := &r.text.grid
@@ -86,13 +85,13 @@ func (r *markdownRenderer) table(t *result.Table) error {
 		}
 		missing := strings.TrimSpace(r.content.String())
 		r.content.Reset()
-		// Two blanks at the end of a line keep the next one apart.
+		// Two blanks at the end of a line make a line break.
 		r.buf = append(append(r.buf, strings.ReplaceAll(missing, "\n", "  \n")...), '\n')
 	}
 	return r.spill()
 }
 
-// rule writes the line below the header, which says where cells are aligned.
+// rule writes the line below the header, which sets the alignment of columns.
 func (r *markdownRenderer) rule(columns []gridColumn) {
 	for i := range columns {
 		if columns[i].left {
@@ -104,7 +103,7 @@ func (r *markdownRenderer) rule(columns []gridColumn) {
 	r.buf = append(r.buf, "|\n"...)
 }
 
-// Note writes "kind: name=value" to the notes, else as code.
+// Note writes "kind: name=value" to Options.Notes, or as code if that is nil.
 func (r *markdownRenderer) Note(kind string, fields ...NoteField) error {
 	if r.notes != nil {
 		return r.note("", "\n", appendNote(nil, kind, fields))
@@ -112,14 +111,14 @@ func (r *markdownRenderer) Note(kind string, fields ...NoteField) error {
 	return r.asCode(r.text.Note(kind, fields...), false)
 }
 
-// written brings what text has written into content.
+// written flushes the output of text to content.
 func (r *markdownRenderer) written() error {
 	r.fail("output", r.text.Flush())
 	return r.err
 }
 
-// asCode takes over what text has written, in lines that are indented. A result
-// stands apart from the lines before it.
+// asCode writes the output of text as indented lines. apart begins a new block
+// of code.
 func (r *markdownRenderer) asCode(err error, apart bool) error {
 	r.fail("output", err)
 	if r.written() != nil || r.content.Len() == 0 {
@@ -140,7 +139,7 @@ func (r *markdownRenderer) asCode(err error, apart bool) error {
 	return r.spill()
 }
 
-// paragraph ends what is before with an empty line.
+// paragraph ends the previous paragraph with an empty line.
 func (r *markdownRenderer) paragraph() {
 	if r.partial {
 		r.buf = append(r.buf, '\n')
@@ -151,15 +150,15 @@ func (r *markdownRenderer) paragraph() {
 	r.begun, r.code, r.partial = true, false, false
 }
 
-// appendMarkdown appends a text that is a line; if Markdown could read anything
-// into it, as code. Names of threads and files are chosen by their users:
-// they shall neither make links nor mention anybody.
+// appendMarkdown appends a text without line ends; as code if it could contain
+// markup. Names of threads and files come from untrusted users, and must not
+// make links or mentions.
 func appendMarkdown(dst, text []byte) []byte {
 	text = bytes.TrimSpace(text)
 	if !markup(text) {
 		return append(dst, text...)
 	}
-	// The quotes of code are longer than any that it holds.
+	// The quotes around code must be longer than any quotes in it.
 	quotes, run := 1, 0
 	for _, c := range text {
 		if run++; c != '`' {
@@ -170,30 +169,30 @@ func appendMarkdown(dst, text []byte) []byte {
 	quote := strings.Repeat("`", quotes)
 	blank := ""
 	if text[0] == '`' || text[len(text)-1] == '`' {
-		blank = " " // is no part of the code
+		blank = " " // the reader removes it
 	}
 	dst = append(append(dst, quote...), blank...)
 	for _, c := range text {
 		if c == '|' {
-			dst = append(dst, '\\') // which ends a cell in code too
+			dst = append(dst, '\\') // a | ends a cell even in code
 		}
 		dst = append(dst, c)
 	}
 	return append(append(dst, blank...), quote...)
 }
 
-// markup reports that a text holds anything but words and numbers.
+// markup reports whether a text has characters that could be markup.
 func markup(text []byte) bool {
 	colons := 0
 	for i, c := range text {
 		switch {
 		case c == '_':
-			// Within a word it is a letter.
+			// Within a word it is no markup.
 			if i == 0 || i == len(text)-1 || !wordByte(text[i-1]) || !wordByte(text[i+1]) {
 				return true
 			}
 		case c == ':':
-			// Two may be an emoji, one before a slash is of an address.
+			// Two colons may be an emoji; :// is a part of a URL.
 			if colons++; colons > 1 || bytes.HasPrefix(text[i:], []byte("://")) {
 				return true
 			}
@@ -204,7 +203,8 @@ func markup(text []byte) bool {
 	return bytes.Contains(bytes.ToLower(text), []byte("www."))
 }
 
-// wordByte reports a letter, a digit, or a byte of a character beyond ASCII.
+// wordByte reports whether a byte is a letter, a digit, or part of a character
+// beyond ASCII.
 func wordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
 }

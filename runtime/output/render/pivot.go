@@ -9,13 +9,15 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file makes a matrix of a table for people: a row for each value of one key, a column for each value of
-// another one. Programs get the table as it is, whose columns are the same in all intervals.
+// This file shows a table as a matrix for people: a row for each value of one key, and a column for
+// each value of another key. Programs get the unchanged table, whose columns are the same in all
+// intervals.
 
 // mostPivotColumns bounds the columns of a matrix.
 const mostPivotColumns = 64
 
-// pivoted is the matrix of a table, where the table asks for one; else the table itself.
+// pivoted returns the matrix of a table if its Layout has a Pivot, else the table
+// itself.
 func pivoted(t *result.Table) *result.Table {
 	p := t.Layout.Pivot
 	if p == nil {
@@ -25,7 +27,7 @@ func pivoted(t *result.Table) *result.Table {
 		return slices.IndexFunc(t.Columns, func(c result.Column) bool { return c.Name == name })
 	}
 	first, across, value := at(p.Rows), at(p.Columns), at(p.Value)
-	if first < 0 || across < 0 || value < 0 { // they are hidden
+	if first < 0 || across < 0 || value < 0 { // a column is hidden
 		return t
 	}
 	keys := []int{first}
@@ -62,7 +64,8 @@ func pivoted(t *result.Table) *result.Table {
 			fmt.Fprintf(&key, "%q ", cellOf(row, i).String())
 		}
 		r, known := rows[key.String()]
-		if known && cellOf(own.Rows[r], column).Kind != event.None { // a key that tells them apart is hidden
+		// A hidden key may distinguish two rows with the same visible keys.
+		if known && cellOf(own.Rows[r], column).Kind != event.None {
 			known = false
 		}
 		if !known {

@@ -11,15 +11,15 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file writes samples by stack in the form that pprof reads.
+// This file writes samples by stack in pprof's format.
 //
-// Names are resolved already, so the mappings say that functions are known, and
-// lines where they are: pprof looks for no binaries. Equal addresses in two
-// processes may be different functions: locations are told apart by their names
-// as well.
+// Names are already resolved, so the mappings say that functions, and lines if
+// known, are present: pprof then does not search for binaries. Equal addresses
+// in two processes may be different functions, so locations are also
+// distinguished by their names.
 
-// pprof writes the samples as a gzipped protobuf. Its first sample type is the
-// number of samples; the values follow if there are any.
+// pprof writes the samples as a gzipped protobuf. The first sample type is the
+// number of samples; the second one, if the stacks have values, is the values.
 func pprof(w io.Writer, s *result.Stacks) error {
 	b := &pprofBuilder{
 		p:         &profile.Profile{},
@@ -32,12 +32,13 @@ func pprof(w io.Writer, s *result.Stacks) error {
 	if s.Value != "" {
 		value := &profile.ValueType{Type: s.Value, Unit: s.PprofUnit()}
 		if s.Periods && s.Unit.Base == "ns" {
-			value.Type = "cpu" // as Go's own profiles call it
+			value.Type = "cpu" // the name in Go's own profiles
 		}
 		p.SampleType = append(p.SampleType, value)
 		p.DefaultSampleType = value.Type
 		if n, sum := s.Total(); s.Periods && n > 0 {
-			// Frequencies vary the period: the profile shows its mean.
+			// Sampling at a frequency varies the period, so the profile has the
+			// mean.
 			p.PeriodType, p.Period = value, (sum+int64(n)/2)/int64(n)
 		}
 	}
@@ -66,14 +67,14 @@ func pprof(w io.Writer, s *result.Stacks) error {
 
 type pprofBuilder struct {
 	p         *profile.Profile
-	kernel    string // its build-id
+	kernel    string // build-id of the kernel
 	mappings  map[pprofFile]*profile.Mapping
 	functions map[[2]string]*profile.Function
 	locations map[pprofKey]*profile.Location
 }
 
-// pprofKey tells locations apart. One with inlined functions is told by the
-// innermost of them.
+// pprofKey identifies a location. If it has inlined functions, symbol and line
+// are from the innermost one.
 type pprofKey struct {
 	mapping *profile.Mapping
 	addr    uint64
@@ -87,7 +88,7 @@ func (b *pprofBuilder) sample(s *result.Stacks, x *result.StackSample) {
 		sample.Value = append(sample.Value, x.Value)
 	}
 	for i := 0; i < len(x.Frames); {
-		// Inlined functions and the one that they are in are one location.
+		// Inlined functions and their caller are one location.
 		end := i
 		for x.Frames[end].Inline && end+1 < len(x.Frames) && x.Frames[end+1].Addr == x.Frames[end].Addr {
 			end++
@@ -162,8 +163,8 @@ func (b *pprofBuilder) function(f *result.Frame) *profile.Function {
 	return fn
 }
 
-// pprofFile tells mappings apart. Addresses are those of the files: the processes
-// of a program, and those that have a library, share its mapping.
+// pprofFile identifies a mapping. Addresses are relative to files, so all
+// processes with a program or library share its mapping.
 type pprofFile struct {
 	dso, build string
 	segment    result.Segment
@@ -195,8 +196,8 @@ func (b *pprofBuilder) mapping(f *result.Frame) *profile.Mapping {
 	return m
 }
 
-// address returns the address of a frame in its mapping, which grows to have it if it is of no
-// file: code of the kernel, and of JIT compilers.
+// address returns the address of a frame in its mapping. The mapping of code without a file
+// (of the kernel, of JIT compilers) is extended to include the address.
 func (b *pprofBuilder) address(at *profile.Mapping, f *result.Frame) uint64 {
 	if f.Segment != (result.Segment{}) || f.Addr == 0 {
 		return f.FileAddr

@@ -6,8 +6,8 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// print writes a script's own text as it is, except that control characters
-// other than line ends and tabs are escaped.
+// print writes a script's own text. Control characters other than line ends and
+// tabs are escaped.
 func (r *textRenderer) print(text []byte) error {
 	for len(text) > 0 {
 		line, rest, ended := bytes.Cut(text, []byte{'\n'})

@@ -15,55 +15,59 @@ import (
 
 // A Renderer writes results. Output is buffered: call Flush when there is
 // nothing more to write for the moment. After the first error every call
-// returns it; errors.Is(err, syscall.EPIPE) tells that the reader went away.
+// returns that error; errors.Is(err, syscall.EPIPE) means that the reader has
+// closed the pipe.
 //
 // A Renderer is used by one goroutine. It does not keep its arguments.
 type Renderer interface {
-	// Show writes a result. What it has no form for it shows as Walk does, or leaves out.
+	// Show writes a result. A shape that the format does not support is converted by
+	// Walk, or left out.
 	Show(r result.Result) error
 	// Note writes a fact about the run that is not a result: losses between
-	// results, attached events. JSON has it as a record of type kind; text
-	// CSV and Markdown write it to Options.Notes.
+	// results, attached events. JSON has it as a record of type kind; text, CSV
+	// and Markdown write it to Options.Notes.
 	Note(kind string, fields ...NoteField) error
 	Flush() error
 }
 
-// A NoteField is one named value of a note.
+// A NoteField is a named value of a note.
 type NoteField struct {
 	Name  string
 	Value event.Value
 }
 
-// Options says how to write. The zero Options is text with wall-clock times,
-// in colour if the writer is a terminal.
+// Options are the options of a Renderer. The zero Options is text with
+// wall-clock times, in colour if the writer is a terminal.
 type Options struct {
 	Format string // text, json, csv, markdown
 	Color  string // auto, always, never
 	Time   string // wall, rel, mono, delta
 	Width  int    // terminal cells for bars; 0 is 80. Tables may be wider.
-	// Terminal is the width that a terminal has now, and 0 if results go
-	// elsewhere, as they do if it is nil.
+	// Terminal returns the current width of the terminal, or 0 if the output is
+	// no terminal. nil means no terminal.
 	Terminal func() int
 
-	// Clock converts to wall-clock time; nil if nobody knows. Stamps are
-	// then on the source's clock.
+	// Clock converts to wall-clock time; nil if it is unknown. Times are then
+	// on the source's clock.
 	Clock func(event.Time) time.Time
-	// Start is the zero of rel.
+	// Start is the time that rel subtracts.
 	Start event.Time
-	// Location of wall-clock times in text and CSV; nil is the local one.
+	// Location is the time zone of wall-clock times in text; nil is the local
+	// one.
 	Location *time.Location
-	// Notes receives notes of text, CSV and Markdown, and the losses of CSV; nil puts
-	// them between the results, in CSV as lines starting with '#'.
+	// Notes is where text, CSV and Markdown write notes, and CSV writes losses; nil
+	// writes them between the results, in CSV as lines starting with '#'.
 	Notes io.Writer
-	// Page has JSON for the page of a run: each function of a result of stacks is named once, in
-	// the member frames, and stacks are numbers in that list; heat maps are records, too.
+	// Page selects the JSON for the page of a run (package live): a result of stacks has a list
+	// of its functions in the member frames, and stacks are numbers in that list. Heat maps are
+	// also written.
 	Page bool
 }
 
-// bufferBytes is how much output is held before it is written unasked.
+// bufferBytes is the size from which the buffer is written without Flush.
 const bufferBytes = 64 << 10
 
-// keptBytes is how large a buffer may be to be used again.
+// keptBytes is the largest capacity of a buffer that is reused.
 const keptBytes = 1 << 20
 
 var (
@@ -71,7 +75,7 @@ var (
 	times  = []string{"wall", "rel", "mono", "delta"}
 )
 
-// New makes the Renderer that o describes. It writes nothing yet.
+// New makes a Renderer, without writing.
 func New(w io.Writer, o Options) (Renderer, error) {
 	for _, c := range []struct {
 		name    string
@@ -91,7 +95,7 @@ func New(w io.Writer, o Options) (Renderer, error) {
 	return formatList[i].make(out, line, &o), nil
 }
 
-// choose checks an option against its choices; the first is the default.
+// choose checks an option's value; the first choice is the default.
 func choose(name string, value *string, choices []string) error {
 	if *value == "" {
 		*value = choices[0]
@@ -107,8 +111,8 @@ func choose(name string, value *string, choices []string) error {
 		WithHint("write %s %s", name, choices[0])
 }
 
-// colored decides about colour: as told, else only on a terminal whose user
-// has not set NO_COLOR.
+// colored reports whether to use colours: as mode says, or by default only on a
+// terminal if NO_COLOR is not set.
 func colored(w io.Writer, mode string) bool {
 	switch mode {
 	case "always":

@@ -12,10 +12,10 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file draws a table in the place of the one before: a frame fills the
-// terminal from its first cell, overwrites every line up to its end and clears
-// the lines below, so that nothing flickers and nothing of the last frame
-// stays. A frame is written at once.
+// This file draws a table over the previous one in a terminal. A frame is one
+// drawing of the whole screen. It starts at the first cell, overwrites every
+// line to its end and clears the lines below, so that nothing flickers and
+// nothing of the last frame stays. A frame is written by one call.
 //
 //	top - 17:03:22  sample 82 events                                every 1s
 //	     PID      RUNTIME COMM           (inverse)
@@ -28,19 +28,20 @@ type Screen struct {
 	lines [][]byte
 }
 
-// A ScreenView is the user's choice of rows, columns and place.
+// A ScreenView is the size of the terminal and the user's choices: sorting,
+// scrolling, pause.
 type ScreenView struct {
 	Width, Height int
 	Name          string // of the script
 	Every         string // time between frames
 	Sort          string // column; "" is the order of the table
 	Reverse       bool
-	From          int // the first row that is shown
+	From          int // index of the first row that is shown
 	Paused        bool
-	Message       string // instead of the help, if not empty
+	Message       string // shown instead of the help if not empty
 }
 
-// Control sequences of terminals since the VT100, and of xterm.
+// Control sequences of the VT100 and of xterm.
 const (
 	inverse   = "\x1b[7m"
 	bold      = "\x1b[1m"
@@ -49,13 +50,13 @@ const (
 	toEOL     = "\x1b[K"
 	toEnd     = "\x1b[J"
 
-	// EnterScreen switches to a screen of its own, hides the cursor and keeps
-	// long lines from wrapping; LeaveScreen undoes it.
+	// EnterScreen switches to the alternate screen, hides the cursor and
+	// disables the wrapping of long lines; LeaveScreen reverses that.
 	EnterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	LeaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 )
 
-// NewScreen makes a Screen; of o the time options count.
+// NewScreen makes a Screen with the time options of o.
 func NewScreen(o Options) *Screen {
 	s := &Screen{text: textRenderer{
 		sink: &sink{},
@@ -65,8 +66,8 @@ func NewScreen(o Options) *Screen {
 	return s
 }
 
-// Frame appends the frame that shows t to dst. Nil is a table that has not come
-// yet. It bounds v.From by the number of rows.
+// Frame appends the frame that shows t to dst; t is nil before the first table.
+// It bounds v.From by the number of rows.
 func (s *Screen) Frame(dst []byte, t *result.Table, v *ScreenView) []byte {
 	dst = append(dst, home...)
 	if v.Height < 3 || v.Width < 10 {
@@ -97,7 +98,7 @@ func (s *Screen) layout(t *result.Table, v *ScreenView) (header []byte, rows [][
 	table.Rows = slices.Clone(t.Rows)
 	table.Layout.NoRule = true
 	if v.Sort != "" {
-		// A column that is gone leaves the order as it is.
+		// If the table no longer has the column, the order is unchanged.
 		_ = table.Sort(v.Sort, v.Reverse)
 	} else if v.Reverse {
 		slices.Reverse(table.Rows)
@@ -122,7 +123,7 @@ func (s *Screen) layout(t *result.Table, v *ScreenView) (header []byte, rows [][
 	return nil, s.lines
 }
 
-// heading is the first line: the script's name, the time and the losses.
+// heading returns the first line: the script's name, the time and the losses.
 func (s *Screen) heading(t *result.Table, v *ScreenView) []byte {
 	line := plain.Append(nil, v.Name)
 	if t == nil {
@@ -151,7 +152,8 @@ func (s *Screen) heading(t *result.Table, v *ScreenView) []byte {
 	return apart(line, right, v.Width)
 }
 
-// apart puts two texts at the ends of a line; the left one if both have no room.
+// apart puts two texts at the ends of a line, or only the left one if both do
+// not fit.
 func apart(left []byte, right string, width int) []byte {
 	pad := width - cells(left) - len(right)
 	if pad < 2 || right == "" {
@@ -160,13 +162,13 @@ func apart(left []byte, right string, width int) []byte {
 	return append(appendPad(left, pad), right...)
 }
 
-// line ends a line of the frame.
+// line appends a line of the frame.
 func (s *Screen) line(dst, text []byte, width int) []byte {
 	return append(append(dst, cutCells(text, width)...), toEOL+"\r\n"...)
 }
 
-// inverse writes the header over the whole width, with the title of the column
-// that the rows are sorted by underlined.
+// inverse writes the header in inverse video over the whole width, and
+// underlines the title of the column that rows are sorted by.
 func (s *Screen) inverse(dst []byte, t *result.Table, header []byte, v *ScreenView) []byte {
 	header = cutCells(header, v.Width)
 	pad := v.Width - cells(header)
@@ -180,7 +182,7 @@ func (s *Screen) inverse(dst []byte, t *result.Table, header []byte, v *ScreenVi
 	return append(dst, normal+toEOL+"\r\n"...)
 }
 
-// titleOf finds the title of a column in the header.
+// titleOf returns the position of a column's title in the header.
 func titleOf(t *result.Table, header []byte, column string) (from, to int) {
 	if t == nil || column == "" {
 		return 0, 0
@@ -252,7 +254,8 @@ func (s *Screen) help(dst []byte, t *result.Table, v *ScreenView, shown, all int
 	return append(dst, toEOL+toEnd...)
 }
 
-// cutCells keeps the beginning that fits into so many cells. Text is clean: it has no sequences.
+// cutCells returns the begin of a text that fits into so many cells. The text must not contain
+// control sequences.
 func cutCells(text []byte, width int) []byte {
 	n := 0
 	for i := 0; i < len(text); {

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A sink is the output buffer that all renderers share. Its first error
-// sticks.
+// A sink is the output buffer that each renderer embeds. It keeps its first
+// error.
 type sink struct {
 	w     io.Writer
 	notes io.Writer
@@ -18,7 +18,7 @@ type sink struct {
 	err   error
 }
 
-// spill writes the buffer once it is large.
+// spill writes the buffer if it is large.
 func (s *sink) spill() error {
 	if len(s.buf) >= bufferBytes {
 		return s.Flush()
@@ -34,7 +34,7 @@ func (s *sink) Flush() error {
 	}
 	s.buf = s.buf[:0]
 	if cap(s.buf) > keptBytes {
-		s.buf = nil // of one large result
+		s.buf = nil // it was grown by one large result
 	}
 	return s.err
 }
@@ -45,7 +45,7 @@ func (s *sink) fail(subject string, err error) {
 	}
 }
 
-// note writes one line to the notes, or into the output behind prefix.
+// note writes one line to notes, or to the output after prefix if notes is nil.
 func (s *sink) note(prefix, eol string, line []byte) error {
 	if s.notes == nil {
 		s.buf = append(s.buf, prefix...)
@@ -58,7 +58,8 @@ func (s *sink) note(prefix, eol string, line []byte) error {
 	return s.err
 }
 
-// noteMissing notes which rows are not shown, and what was lost, for formats that have comments.
+// noteMissing writes a note with the number of rows that are not shown and the losses, for
+// formats with comments.
 func (s *sink) noteMissing(prefix, eol string, m *result.Meta, shown, omitted int) error {
 	if m.Cost.Sampled() {
 		line := appendSampled(append(plain.Append(nil, m.Name), ": "...), m.Cost, shown+omitted > 0)

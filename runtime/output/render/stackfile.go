@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A StackFormat is a form of files of stacks.
+// A StackFormat is a file format for stacks.
 type StackFormat uint8
 
 const (
@@ -30,7 +30,7 @@ var stackSuffixes = []stackSuffix{
 	{".pb.gz", PprofFormat},
 }
 
-// StackExtensions lists the ends of names that say a form of stacks.
+// StackExtensions lists the file extensions of formats for stacks.
 func StackExtensions() []string {
 	var list []string
 	for _, s := range stackSuffixes {
@@ -39,8 +39,8 @@ func StackExtensions() []string {
 	return list
 }
 
-// StackFormatOf is the form that a file's name asks for; false if it has none
-// of the suffixes.
+// StackFormatOf returns the format for a file's name; false if it has none of
+// the extensions.
 func StackFormatOf(path string) (StackFormat, bool) {
 	for _, s := range stackSuffixes {
 		if strings.HasSuffix(path, s.suffix) && path != s.suffix {
@@ -50,8 +50,8 @@ func StackFormatOf(path string) (StackFormat, bool) {
 	return FoldedFormat, false
 }
 
-// StackFormatFor is the form that an option stands for, whatever the file's name; false
-// if it takes it from the name.
+// StackFormatFor returns the format of an option that implies one; false if the file's
+// name determines the format.
 func StackFormatFor(option string) (f StackFormat, suffix string, ok bool) {
 	if option == "pprof" {
 		return PprofFormat, ".pb.gz", true
@@ -59,7 +59,7 @@ func StackFormatFor(option string) (f StackFormat, suffix string, ok bool) {
 	return FoldedFormat, "", false
 }
 
-// Advice is what to do with a file of the form.
+// Advice returns a text that says how to use a file of the format.
 func (f StackFormat) Advice(path string) string {
 	switch f {
 	case PprofFormat:
@@ -71,8 +71,8 @@ func (f StackFormat) Advice(path string) string {
 	return "open it in a browser"
 }
 
-// WriteStacks writes the samples in a form. Start, if not zero, stamps the
-// lines of folded stacks; about describes the recording in pictures.
+// WriteStacks writes the samples in a format. start, if not zero, is put before
+// each line of folded stacks; about describes the recording in pictures.
 func WriteStacks(w io.Writer, f StackFormat, s *result.Stacks, start time.Time, about string) error {
 	switch f {
 	case SVGFormat:

@@ -8,8 +8,8 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file writes samples by stack as the other results are written. Files
-// for tools that show stacks have writers of their own.
+// This file writes samples by stack as text and JSON. Files for other tools
+// have separate writers.
 
 // stacks writes a block for each sample:
 //
@@ -57,8 +57,8 @@ func (r *textRenderer) stacks(s *result.Stacks) error {
 	return r.spill()
 }
 
-// amounts writes "4096 bytes in 40 samples", with the shares of totals that are
-// not 0.
+// amounts writes "4096 bytes in 40 samples", with the shares of the totals if
+// these are not 0.
 func (r *textRenderer) amounts(s *result.Stacks, count uint64, value int64, allCount uint64, allValue int64) {
 	if s.Value != "" {
 		r.buf = appendNumber(r.buf, amount(s, value), s.Unit, result.UnitPrec)
@@ -77,7 +77,7 @@ func (r *textRenderer) amounts(s *result.Stacks, count uint64, value int64, allC
 	r.buf = appendPercent(r.buf, float64(count), float64(allCount))
 }
 
-// amount is a sum of values as a Value that prints in the unit.
+// amount converts a sum of values to a Value that prints in the unit.
 func amount(s *result.Stacks, v int64) event.Value {
 	if s.Unit.Base == "ns" && s.Unit.Scale == 0 {
 		return event.DurationOf(v)
@@ -147,7 +147,7 @@ func (r *jsonRenderer) stacks(s *result.Stacks) error {
 	return r.end()
 }
 
-// stackKeys are the keys of all samples.
+// stackKeys returns the keys of all samples.
 func stackKeys(s *result.Stacks) [][]event.Value {
 	keys := make([][]event.Value, len(s.Samples))
 	for i := range s.Samples {

@@ -7,8 +7,8 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A stamper writes times in the chosen mode. Wall-clock dates of one second
-// are formatted once: a log has thousands of lines a second.
+// A stamper writes times in the mode of --time. It formats the date only once
+// per second, since a log may have thousands of lines per second.
 type stamper struct {
 	sec    int64
 	date   [19]byte
@@ -38,8 +38,8 @@ func (s *stamper) appendWall(dst []byte, t time.Time, loc *time.Location) []byte
 	return appendZeros(dst, uint64(frac), 6)
 }
 
-// appendColumn appends the first column of an event line with the blank that
-// ends it; nothing in mode mono, where the line's own time is enough.
+// appendColumn appends the first column of an event line and a blank. In mode
+// mono it appends nothing, since the line has the time anyway.
 func (s *stamper) appendColumn(dst []byte, t event.Time, o *lineOptions) []byte {
 	switch o.Time {
 	case "mono":
@@ -62,8 +62,8 @@ func (s *stamper) appendColumn(dst []byte, t event.Time, o *lineOptions) []byte 
 	return append(dst, ' ')
 }
 
-// appendMoment appends a time as it stands alone: before a table, in CSV. The
-// wall-clock time is used if the result has one.
+// appendMoment appends a single time, such as before a table. wall is used if
+// it is not zero.
 func (s *stamper) appendMoment(dst []byte, t event.Time, wall time.Time, o *lineOptions) []byte {
 	switch o.Time {
 	case "mono":
@@ -90,14 +90,14 @@ func (s *stamper) appendMoment(dst []byte, t event.Time, wall time.Time, o *line
 // dateLayoutExact is the layout for programs: RFC 3339, in UTC, to the nanosecond.
 const dateLayoutExact = "2006-01-02T15:04:05.000000000Z07:00"
 
-// Date is a date as JSON and CSV have it.
+// Date formats a date for JSON and CSV.
 func Date(t time.Time) string { return string(appendDate(nil, t)) }
 
-// appendDate appends a date as JSON and CSV have it.
+// appendDate appends a date for JSON and CSV.
 func appendDate(dst []byte, t time.Time) []byte { return t.UTC().AppendFormat(dst, dateLayoutExact) }
 
-// appendExactMoment appends a time as JSON and CSV have it: a date, or seconds
-// with all digits, of the source's clock or since the start.
+// appendExactMoment appends a time for JSON and CSV: a date, or seconds with
+// all digits, on the source's clock or since the start.
 func appendExactMoment(dst []byte, t event.Time, wall time.Time, o *lineOptions) []byte {
 	if o.dates(wall) {
 		if wall.IsZero() {
@@ -111,7 +111,8 @@ func appendExactMoment(dst []byte, t event.Time, wall time.Time, o *lineOptions)
 	return appendFixed(dst, event.IntOf(int64(t)), 9)
 }
 
-// dates tells whether times are dates, as they are if somebody knows them.
+// dates reports whether times are written as dates: by default, if wall-clock
+// time is known.
 func (o *lineOptions) dates(wall time.Time) bool {
 	return (o.Time == "wall" || o.Time == "") && (o.Clock != nil || !wall.IsZero())
 }
@@ -128,7 +129,7 @@ func appendSeconds(dst []byte, ns int64) []byte {
 	return appendZeros(append(dst, '.'), us%1e6, 6)
 }
 
-// appendRight appends seconds aligned to the right of 14 cells.
+// appendRight appends seconds, right-aligned in 14 cells.
 func appendRight(dst []byte, ns int64, plus bool) []byte {
 	var tmp [32]byte
 	b := tmp[:0]

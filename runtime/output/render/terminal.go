@@ -6,10 +6,10 @@ import (
 	"golang.org/x/term"
 )
 
-// isTerminal asks for the terminal attributes, which only a terminal has;
-// being a character device is not enough, /dev/null is one.
+// isTerminal reads the terminal attributes, which only a terminal has. It is
+// not enough that f is a character device, since /dev/null is one.
 func isTerminal(f *os.File) bool {
-	// Fd would make reads and writes of f block.
+	// File.Fd would set f to blocking mode.
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return false

@@ -12,7 +12,7 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// textRenderer writes for people, in the shapes that perf-prof's users know.
+// textRenderer writes text for people, in the layout of perf-prof.
 type textRenderer struct {
 	*sink
 	line  lineOptions
@@ -20,8 +20,9 @@ type textRenderer struct {
 	width int
 	color bool
 
-	terminal func() int // its width now; nil if there is none
-	// rows are those whose header is the last one, with nothing but their rows below it.
+	terminal func() int // returns the current width; nil if the output is no terminal
+	// rows is the log whose header was written last, if only rows of it followed; else
+	// nil.
 	rows *result.Rows
 }
 
@@ -32,7 +33,7 @@ const (
 	normal = "\x1b[0m"
 )
 
-// Show writes what people read of each shape.
+// Show writes a result of any shape.
 func (r *textRenderer) Show(x result.Result) error {
 	if l, ok := x.(*result.Line); !ok || l.Rows == nil {
 		r.rows = nil
@@ -90,8 +91,8 @@ func (r *textRenderer) table(t *result.Table) error {
 	return r.spill()
 }
 
-// fits reports that a packed table has a place: a terminal that is as wide as
-// its longest line. Users resize terminals, so it is asked each time.
+// fits reports whether the terminal is wide enough for a packed table. The
+// width is read each time, since users resize terminals.
 func (r *textRenderer) fits(packed string) bool {
 	if packed == "" || r.terminal == nil {
 		return false
@@ -111,7 +112,7 @@ func (r *textRenderer) rowTexts(t *result.Table) {
 		r.buf = append(plain.AppendLines(r.buf, t.Layout.HeaderText), '\n')
 	}
 	for _, row := range t.Rows {
-		// Several rows may share the line of one of them.
+		// Several rows may share one line; the others have "".
 		if line := t.Layout.RowText(row); line != "" {
 			r.buf = append(plain.AppendLines(r.buf, line), '\n')
 		}
@@ -131,7 +132,8 @@ func (r *textRenderer) heading(m *result.Meta, apart bool) {
 	r.buf = append(r.buf, '\n')
 }
 
-// missing says how many rows are not shown, beside those that are, and how many events were lost.
+// missing writes how many rows are not shown, how many events were lost or left out, and the
+// cost.
 func (r *textRenderer) missing(m *result.Meta, shown, omitted int, what string) {
 	if omitted > 0 {
 		r.buf = strconv.AppendInt(append(r.buf, '('), int64(omitted), 10)
@@ -189,7 +191,8 @@ func (r *textRenderer) event(l *result.Line) error {
 	return r.behind(l)
 }
 
-// row writes a row of columns, below a header where none is above.
+// row writes a row of columns, and a header before it if the last output was no
+// row of the same log.
 func (r *textRenderer) row(l *result.Line) error {
 	t := &result.Table{Columns: l.Rows.Columns, Layout: l.Rows.Layout}
 	if r.rows != l.Rows {
@@ -204,7 +207,7 @@ func (r *textRenderer) row(l *result.Line) error {
 	return r.behind(l)
 }
 
-// behind writes what belongs to an event, below its line or row.
+// behind writes the block and the stacks of an event below its line or row.
 func (r *textRenderer) behind(l *result.Line) error {
 	for line := range bytes.Lines(l.Block) {
 		r.below(line)
@@ -230,10 +233,10 @@ func (r *textRenderer) Note(kind string, fields ...NoteField) error {
 	return r.note("", "\n", appendNote(nil, kind, fields))
 }
 
-// grid lays out a table: all cells are formatted first, because a column is
-// as wide as its widest cell. It is reused from table to table.
+// grid lays out a table. All cells are formatted first, because a column is as
+// wide as its widest cell. It is reused for all tables.
 type grid struct {
-	text  []byte // cleaned cells, header first
+	text  []byte // escaped cells, the header first
 	ends  []int  // where each cell ends in text
 	alarm []bool
 	cols  []gridColumn
@@ -243,16 +246,17 @@ type gridColumn struct {
 	left  bool
 	width int
 	sep   string
-	// below says that its cells are stacks, of which one is wider than a column should be: they stand below
-	// their row, a frame a line.
+	// below says that the cells are stacks, and one is wider than wideStack: they are written below
+	// their row, one frame per line.
 	below  bool
-	widest int // of its cells
+	widest int // width of the widest cell
 }
 
-// wideStack is how many terminal cells a stack may have that stands in its row.
+// wideStack is the largest width, in terminal cells, of a stack that is shown
+// within its row.
 const wideStack = 60
 
-// fill formats header and cells and settles the widths.
+// fill formats the header and the cells, and computes the widths.
 func (g *grid) fill(t *result.Table, o *lineOptions) {
 	g.text, g.ends, g.alarm, g.cols = g.text[:0], g.ends[:0], g.alarm[:0], g.cols[:0]
 	for i := range t.Columns {
@@ -298,7 +302,7 @@ func (g *grid) header(i int, c *result.Column, l *result.Layout) {
 	}
 	title := c.Title()
 	if l.Upper {
-		name := len(c.Name) // the unit stays as it is
+		name := len(c.Name) // the unit is not changed
 		if c.Head != "" {
 			head, _, _ := strings.Cut(c.Head, "(")
 			name = len(head)
@@ -360,7 +364,7 @@ func (g *grid) append(dst []byte, l *result.Layout, color bool) []byte {
 	return dst
 }
 
-// appendFramesBelow appends the frames of a stack that is told from the outermost on, the innermost first.
+// appendFramesBelow appends the frames of a folded stack as lines, the innermost first.
 func appendFramesBelow(dst, stack []byte) []byte {
 	for len(stack) > 0 {
 		i := bytes.LastIndexByte(stack, ';')
@@ -392,7 +396,7 @@ func trimBlanks(b []byte) []byte {
 	return b
 }
 
-// upper is ASCII upper case: column names stay as long as they are.
+// upper converts to upper case in ASCII only, so that names keep their lengths.
 func upper(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -403,7 +407,7 @@ func upper(s string) string {
 	return string(b)
 }
 
-// wallOf is the wall-clock time of a result, zero if nobody knows.
+// wallOf returns the wall-clock time of a result, zero if it is unknown.
 func wallOf(m *result.Meta, clock func(event.Time) time.Time) time.Time {
 	if m.Wall.IsZero() && clock != nil && m.End != 0 {
 		return clock(m.End)

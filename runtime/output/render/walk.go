@@ -9,16 +9,16 @@ import (
 	"ppscript/runtime/why/story"
 )
 
-// Walk is how a result looks to renderers that have no better form for its shape. It hands show
-// tables of plain cells, and lines of events:
+// Walk converts a result for renderers that do not support its shape. It calls show with tables
+// of plain cells, and lines of events:
 //
 //	Table   of distributions: a row for each bucket: keys, lo, hi, count
 //	Stacks  a row for each stack: keys, pid, count, value, the functions in one text
 //	Why     a table of the causes, and one of the parts of the slowest spans
 //	Detail  the lines of its start and its end
 //
-// A heat map is nothing here: it has files of its own. Tables of plain cells, lines and texts are what
-// others are made of, so that a renderer takes them or shows none.
+// It ignores heat maps, which have their own files. It also ignores tables of plain cells, lines
+// and texts: these are not converted further, so a renderer must support them to show them.
 func Walk(r result.Result, show func(result.Result) error) error {
 	switch r := r.(type) {
 	case *result.Table:
@@ -38,7 +38,8 @@ func Walk(r result.Result, show func(result.Result) error) error {
 	return nil
 }
 
-// bucketTable has a row for each bucket, with its bounds; an open bound is empty.
+// bucketTable makes a table with a row for each bucket and its bounds; an open
+// bound is empty.
 func bucketTable(h *result.Table, at int) *result.Table {
 	value := &h.Columns[at]
 	t := &result.Table{Meta: h.Meta, Omitted: h.Omitted, Columns: append(slices.Clip(h.Columns[:at]),
@@ -59,7 +60,8 @@ func bucketTable(h *result.Table, at int) *result.Table {
 	return t
 }
 
-// stackTable has a row for each stack, with its functions as one text, the outermost first.
+// stackTable makes a table with a row for each stack and its functions as one text, the
+// outermost first.
 func stackTable(s *result.Stacks) *result.Table {
 	t := &result.Table{Meta: s.Meta, Omitted: s.Omitted, Columns: append(slices.Clip(s.Keys),
 		result.Column{Name: "pid"}, result.Column{Name: "count"})}
@@ -78,8 +80,8 @@ func stackTable(s *result.Stacks) *result.Table {
 	return t
 }
 
-// pairLines shows the events of a pair. The events around it are for people, and for renderers that
-// tell them apart.
+// pairLines shows the start and the end of a pair as lines. The events around them are only for
+// renderers that support Detail.
 func pairLines(d *result.Detail, show func(result.Result) error) error {
 	for _, e := range []*event.Event{d.Start, d.End} {
 		if e == nil {

@@ -13,21 +13,23 @@ import (
 	"ppscript/runtime/why/story"
 )
 
-// This file writes where the time of slow spans went; runtime/why/story has the words.
+// This file writes explanations of slow spans; runtime/why/story makes their texts.
 
-// whySilent reports that there is nothing to tell, as of intervals in which nothing was slow.
+// whySilent reports whether an explanation has no contents, such as of intervals without slow
+// spans.
 func whySilent(w *result.Why) bool {
 	return len(w.Causes) == 0 && len(w.Slowest) == 0 && w.Skipped == 0 && len(w.Notes) == 0 &&
 		w.Meta.Silent()
 }
 
-// whyUnit is the unit of the table: that of the mean of the slow spans.
+// whyUnit returns the unit of the table, which fits the mean length of the slow
+// spans.
 func whyUnit(w *result.Why) unit.Unit {
 	return story.Unit(float64(w.Slow.NS) / float64(max(w.Slow.Spans, 1)))
 }
 
-// why writes the causes as a table, the slowest spans as stories, a sentence that says what it
-// comes to, and what is missing.
+// why writes a table of the causes, the stories of the slowest spans, a sentence with the
+// conclusion, and the losses.
 func (r *textRenderer) why(w *result.Why) error {
 	if whySilent(w) {
 		return r.err
@@ -35,7 +37,7 @@ func (r *textRenderer) why(w *result.Why) error {
 	t := story.Causes(w, whyUnit(w), r.cells())
 	story.Short(t)
 	loss := t.Loss
-	t.Loss = event.Loss{} // comes last
+	t.Loss = event.Loss{} // it is written at the end
 	if err := r.table(t); err != nil {
 		return err
 	}
@@ -45,7 +47,7 @@ func (r *textRenderer) why(w *result.Why) error {
 	return r.stories(w, loss)
 }
 
-// cells is how wide text may be that is broken into lines.
+// cells returns the width at which text is wrapped.
 func (r *textRenderer) cells() int {
 	if r.terminal != nil {
 		if n := r.terminal(); n > 0 {
@@ -55,7 +57,8 @@ func (r *textRenderer) cells() int {
 	return r.width
 }
 
-// stories writes what stands below the table.
+// stories writes the text below the table: the slowest spans, the conclusion
+// and the losses.
 func (r *textRenderer) stories(w *result.Why, loss event.Loss) error {
 	r.buf = story.AppendSlowest(r.buf, w, &story.Form{
 		Width: r.cells(),
@@ -72,7 +75,7 @@ func (r *textRenderer) stories(w *result.Why, loss event.Loss) error {
 	return r.spill()
 }
 
-// why writes the table as one of Markdown, all else as code.
+// why writes a Markdown table of the causes, and all else as code.
 func (r *markdownRenderer) why(w *result.Why) error {
 	if whySilent(w) {
 		return r.err
@@ -192,7 +195,8 @@ func (r *jsonRenderer) whySpan(s *result.WhySpan, numbers map[stack.ID]int) {
 	r.buf = append(r.buf, `]}`...)
 }
 
-// whyPath writes links; those of parts have their stacks, by their numbers in the record.
+// whyPath writes the links of a path. numbers has the numbers of stacks in the record;
+// nil if links have no stacks.
 func (r *jsonRenderer) whyPath(path []result.WhyLink, numbers map[stack.ID]int) {
 	for i := range path {
 		l := &path[i]
@@ -227,7 +231,7 @@ func (r *jsonRenderer) whyPath(path []result.WhyLink, numbers map[stack.ID]int) 
 	}
 }
 
-// whyTask writes a thread; nothing of one that is not known.
+// whyTask writes a thread, unless it is unknown.
 func (r *jsonRenderer) whyTask(member string, t *result.WhyTask) {
 	if *t == (result.WhyTask{}) {
 		return
@@ -240,7 +244,7 @@ func (r *jsonRenderer) whyTask(member string, t *result.WhyTask) {
 	r.buf = append(r.buf, '}')
 }
 
-// whyStacks are the stacks that have names, in an order that stays, with their places in it.
+// whyStacks returns the sorted ids of the stacks with names, and the index of each.
 func whyStacks(w *result.Why) (ids []stack.ID, numbers map[stack.ID]int) {
 	ids, numbers = slices.Sorted(maps.Keys(w.Stacks)), map[stack.ID]int{}
 	for i, id := range ids {
