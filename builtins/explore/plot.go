@@ -45,7 +45,7 @@ func (s *Workbench) plot() *b.Builtin {
 			{Name: "rows", Type: b.Int, Named: true, Default: starlark.MakeInt(plotRows), Doc: "how many bars, or lines of a heat map, at most"},
 		},
 		Returns: "drawing",
-		Result:  "of a table a bar for each row, of stacks for each of the largest; of a histogram a bar for each bucket; with run(..., interval = ...) of a table a line for each key, the largest 8, and of a histogram a heat map: time to the right, the number upwards",
+		Result:  "for a table a bar for each row, for stacks a bar for each of the largest, for a histogram a bar for each bucket. With run(..., interval = ...), for a table a line for each of the 8 largest keys, and for a histogram a heat map: time to the right, the number upwards",
 		Errors:  "a log; no such column; a column that has no numbers; rows is less than 1",
 		Source:  computed,
 		Cost:    "per row",

@@ -28,7 +28,7 @@ func (s *Workbench) run() *b.Builtin {
 		Summary: "Runs pipelines now and returns their results as values.",
 		Params: []b.Param{
 			{Name: "x", Type: b.Any, Required: true, Doc: "a stream, table, log or stacks, or a list of them"},
-			{Name: "seconds", Type: b.Number, Unit: "s", Default: starlark.MakeInt(5), Doc: "how long to look at the kernel; a recording is read to its end"},
+			{Name: "seconds", Type: b.Number, Unit: "s", Default: starlark.MakeInt(5), Doc: "how long to observe; a recording is read to its end"},
 			{Name: "input", Type: b.String, Doc: "a recording, or events written down: see ppscript help test"},
 			{Name: "limit", Type: b.Int, Unit: "events", Named: true, Doc: "stop after so many"},
 			{Name: "interval", Type: b.Number, Unit: "s", Named: true, Default: b.Text("none"), Doc: "a result for each such time, 1,000 at most: they are in .intervals, and the result is the last of them"},

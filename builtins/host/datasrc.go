@@ -18,7 +18,7 @@ func dataSource() *b.Builtin {
 			{Name: "data_src", Type: b.Int, Required: true, Doc: "field data_src of an event of memory_access(...)"},
 		},
 		Returns: "string",
-		Result:  "level, snoop, TLB, lock and block, as perf mem names them; N/A is what the CPU does not tell",
+		Result:  "level, snoop, TLB, lock and block, as perf mem names them; N/A is a part that the CPU does not report",
 		Errors:  "none",
 		Source:  "union perf_mem_data_src of the kernel",
 		Cost:    "a microsecond; none for events",

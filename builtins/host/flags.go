@@ -20,10 +20,10 @@ func flags() *b.Builtin {
 		Params: []b.Param{
 			{Name: "x", Type: b.Int, Required: true, Doc: "a number"},
 			{Name: "names", Type: b.Dict, Required: true, Doc: "{bit: name}, in any order; a key may have several bits"},
-			{Name: "sep", Type: b.String, Default: starlark.String("|"), Doc: "what is between two names"},
+			{Name: "sep", Type: b.String, Default: starlark.String("|"), Doc: "text between two names"},
 		},
 		Returns:  "string",
-		Result:   "the names, lowest bit first; what has no name as a hexadecimal number",
+		Result:   "the names, lowest bit first; bits without a name as a hexadecimal number",
 		Errors:   "a key is no number above 0, a name no text",
 		Source:   source,
 		Cost:     "10 ns and 2 ns for each name in a native function",

@@ -18,7 +18,7 @@ func ipAddress() *b.Builtin {
 			{Name: "bytes", Type: b.ListOf(b.Int), Required: true, Doc: "4 or 16 bytes, such as the field saddr_v6 of sock:inet_sock_set_state"},
 		},
 		Returns: "string",
-		Result:  "the address; one of IPv4 that stands in one of IPv6 (::ffff:10.0.0.1) as 10.0.0.1",
+		Result:  "the address; an IPv4 address within an IPv6 address (::ffff:10.0.0.1) becomes 10.0.0.1",
 		Errors:  "other than 4 or 16 numbers, or one that is no byte",
 		Source:  "computed in ppscript; any kernel; no privilege",
 		Cost:    "100 ns in a C expression; a function that calls it stays interpreted: a microsecond",

@@ -81,7 +81,7 @@ func enumerator() *b.Builtin {
 			{Name: "name", Type: b.String, Required: true, Doc: `its name, such as "PIDTYPE_TGID"`},
 		},
 		Returns: "int",
-		Result:  "its value in the running kernel. In C expressions the name itself is that",
+		Result:  "its value in the running kernel. In C expressions, write the name itself",
 		Errors:  "the kernel has no such enumerator: macros are not among its types",
 		Source:  "the types that the kernel shows (/sys/kernel/btf, CONFIG_DEBUG_INFO_BTF)",
 		Cost:    "0.3 s once, when the script starts",

@@ -19,7 +19,7 @@ func sum() *b.Builtin {
 		Name: "sum", Group: b.Hosted, Summary: "Adds up the numbers of a list.",
 		Params: []b.Param{
 			{Name: "values", Type: b.Elements, Required: true, Doc: "numbers, durations or sizes, all of one kind"},
-			{Name: "start", Type: amount, Default: starlark.MakeInt(0), Doc: "what they are added to; the sum of no values"},
+			{Name: "start", Type: amount, Default: starlark.MakeInt(0), Doc: "the value to which they are added; the result if there are no values"},
 		},
 		Returns: "as values", Result: "the sum; a start of 0 adds to values of each kind",
 		Errors: "a value is neither number, duration nor size; kinds that do not add up; a sum beyond 64 bits of a duration or size",

@@ -22,7 +22,7 @@ func syscallNumber() *b.Builtin {
 		Params:  []b.Param{{Name: "name", Type: b.String, Required: true, Doc: "its name"}},
 		Returns: "int",
 		Result:  "the number on this architecture",
-		Errors:  "there is none of that name, with the nearest",
+		Errors:  "no system call has that name, with the nearest name",
 		Source:  syscallSource,
 		Cost:    "one search of 400 names",
 		Examples: []b.Example{
@@ -50,7 +50,7 @@ func syscallParams() *b.Builtin {
 		Summary:  "The parameters of a system call.",
 		Params:   []b.Param{{Name: "name", Type: b.String, Required: true, Doc: "its name"}},
 		Returns:  "list of (name, type)",
-		Result:   "as the kernel calls them, the types in C; None if the call is not known",
+		Result:   "names as in the kernel, types as in C; None if the call is not known",
 		Errors:   "none",
 		Source:   "the formats of the kernel's events syscalls:sys_enter_*, built in",
 		Cost:     "one look-up",

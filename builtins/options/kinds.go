@@ -154,7 +154,7 @@ func (k kind) builtin() *b.Builtin {
 	}
 	if has("alone") {
 		x.Params = append(x.Params, b.Param{Name: "alone", Type: b.String, Named: true,
-			Doc: "value if the option is given without one: --name, else --name=VALUE, or --name WORD if it is one of the known words"})
+			Doc: "value of --name alone; other values are given by --name=VALUE, or by --name WORD for one of the known words"})
 	}
 	if has("recorded") {
 		x.Params = append(x.Params, b.Param{Name: "recorded", Type: b.String, Named: true,
@@ -162,7 +162,7 @@ func (k kind) builtin() *b.Builtin {
 	}
 	if has("along") {
 		x.Params = append(x.Params, b.Param{Name: "along", Type: b.String, Named: true,
-			Doc: "the option with which the default counts; without it, it is None"})
+			Doc: "the option that this default belongs to; if that is not given, the value is None"})
 	}
 	if has("gives") {
 		x.Params = append(x.Params, b.Param{Name: "gives", Type: b.String, Named: true,
@@ -170,7 +170,7 @@ func (k kind) builtin() *b.Builtin {
 	}
 	if has("words") {
 		x.Params = append(x.Params, b.Param{Name: "words", Type: b.ListOf(b.String), Named: true,
-			Doc: "the usual texts, which completion offers; others are values as well"})
+			Doc: "the usual texts, which completion offers; other texts are accepted too"})
 	}
 	if has("suffix") {
 		x.Params = append(x.Params,
@@ -184,7 +184,7 @@ func (k kind) builtin() *b.Builtin {
 	}
 	if has("times") {
 		x.Params = append(x.Params, b.Param{Name: "times", Type: b.Bool, Default: starlark.False, Named: true,
-			Doc: "a length of time is understood too: 1ms is 1000000, its ns"})
+			Doc: "a length of time is accepted too, and counts in ns: 1ms is 1000000"})
 	}
 	if has("argument") {
 		x.Params = append(x.Params, b.Param{

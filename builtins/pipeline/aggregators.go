@@ -77,7 +77,7 @@ func aggregatorOf(op *agg.Op, value b.Param) *b.Builtin {
 	x.Examples = []b.Example{{Code: example + ")", Output: "<aggregator " + op.Name + ">"}}
 	if at := atOutmost(op); at != nil {
 		of.Type = b.Or(of.Type, b.Expression)
-		of.Doc += "; or a value to show in place of the number: that of its event, the first of several"
+		of.Doc += "; or a value to show in place of the number, taken from its event (the first of several)"
 		x.Examples = append(x.Examples, b.Example{Code: example + `, of = "start.comm")`,
 			Output: "<aggregator " + at.Name + ">"})
 	}

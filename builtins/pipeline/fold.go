@@ -15,7 +15,7 @@ func fold() *b.Builtin {
 		Name: "fold", Type: "stream", Group: b.StreamMethods,
 		Summary: "Runs a state machine for each key, and makes a stream of what it emits.",
 		Params: []b.Param{
-			{Name: "key", Type: keys, Required: true, Doc: "the key of a state machine, or a list of that; e.key[0] is the first of a list"},
+			{Name: "key", Type: keys, Required: true, Doc: "the key of a state machine, or a list of several values; e.key[0] is the first of the list"},
 			{Name: "state", Type: b.Dict, Required: true,
 				Doc: "the members of the state and their initial values: numbers, durations, texts; a 0 may become a time; [0] * 8 is a list of 8 numbers, which keeps its length"},
 			{Name: "step", Type: b.Func, Required: true,
@@ -25,7 +25,7 @@ func fold() *b.Builtin {
 			{Name: "begin", Type: b.String, Named: true,
 				Doc: "a member that says when the state began: the event that sets it, and the one that emits, are shown by .log(heading = ...)"},
 			{Name: "limit", Type: b.Int, Named: true, Doc: "how many keys may have a state; else a million"},
-			{Name: "name", Type: b.String, Named: true, Doc: "name of the emitted events; else that of the step function"},
+			{Name: "name", Type: b.String, Named: true, Doc: "name of the emitted events; by default the name of the step function"},
 		},
 		Returns: "stream",
 		Result: "the emitted events, with the values as fields, and the time, pid, tid and cpu of the current event. At the limit, " +

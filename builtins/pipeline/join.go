@@ -22,7 +22,7 @@ func joinStages() *b.Builtin {
 			{Name: "cycle", Type: b.Bool, Default: starlark.False, Named: true, Doc: "the last stage also precedes the first; one stage is enough then"},
 			{Name: "impl", Type: b.OneOf("pairs", "nested"), Default: starlark.String("pairs"), Named: true,
 				Doc: "pairs: an end takes the newest start of its key. nested: entries and returns nest as calls do, each key has a stack"},
-			{Name: "limit", Type: b.Int, Named: true, Doc: "how many starts may wait, in 256 MiB at most; else a million, or 65,536 inside the kernel"},
+			{Name: "limit", Type: b.Int, Named: true, Doc: "how many starts may wait, in 256 MiB at most; by default a million, or 65,536 inside the kernel"},
 		},
 		Returns: "stream of pairs",
 		Result: "pairs with start, end, delay (duration) and key; an end takes the newest start of its key, if that is of the stage before " +
@@ -34,7 +34,7 @@ func joinStages() *b.Builtin {
 			"The oldest starts are evicted once a second, or sooner if many come; until then half as many more may wait. " +
 			"Pairs, unpaired events and events of folds can be starts and ends of other joins there, unless they have fields that ppscript reads later. " +
 			"Functions of a pattern share two programs if pairs are counted; if pairs are shown, each needs a program of its own, 64 at most",
-		Cost: "20 to 40 ns per event, up to 100 with a million open keys; for each start that waits 150 bytes and what is read of its record, or 260 and all of it",
+		Cost: "20 to 40 ns per event, up to 100 with a million open keys; for each start that waits 150 bytes and the parts of its record that are read, or 260 bytes and the whole record",
 		Examples: []b.Example{
 			{Code: `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "tid")`, Output: "<stream of pairs>"},
 			{Code: `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = ["tid", "id"])`, Output: "<stream of pairs>"},

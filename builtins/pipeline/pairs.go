@@ -23,7 +23,7 @@ func latency() *b.Builtin {
 		Group:   b.PairMethods,
 		Summary: "Shows how long pairs take: the standard table of start => end.",
 		Params: []b.Param{
-			{Name: "key", Type: b.Expression, Rest: "*", Doc: "one row for each key in addition"},
+			{Name: "key", Type: b.Expression, Rest: "*", Doc: "one row for each of these keys, in addition to the events"},
 			{Name: "name", Type: b.Expression, Rest: "**", Doc: "the same, with a name for the column"},
 			{Name: "perins", Type: b.Bool, Default: starlark.False, Named: true, Doc: "one row for each key of the join; where that is the thread, also its name"},
 			{Name: "than", Type: b.Duration, Named: true, Doc: "also count pairs that take longer"},

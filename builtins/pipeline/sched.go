@@ -50,7 +50,7 @@ var schedSpans = []schedSpan{
 	{
 		name: "off_cpu", label: "off CPU",
 		summary: "Spans of threads off their CPU: from when they leave it to when they get one again.",
-		result:  "state is how the thread left its CPU, as sched_switch prints prev_state: S sleeps, D waits, R could go on. A wait for a CPU behind a sleep is a part of the span: runnable() has it alone",
+		result:  "state is how the thread left its CPU, as sched_switch prints prev_state: S sleeps, D waits, R was preempted. The wait for a CPU after a sleep is a part of the span; runnable() has only this wait",
 		begins:  []schedEvent{{event: "sched_switch", when: leaves, key: "prev_pid", comm: "prev_comm"}},
 		end:     schedEvent{event: "sched_switch", when: arrives, key: "next_pid"},
 		state:   "start.prev_state",
@@ -58,7 +58,7 @@ var schedSpans = []schedSpan{
 	{
 		name: "runnable", label: "runnable",
 		summary: "Spans of threads that wait for a CPU: from wake-up or preemption to running.",
-		result:  "state is R of a thread that was woken or is new, R+ of one that lost its CPU while it could go on",
+		result:  "state is R if the thread was woken or is new, R+ if it was preempted",
 		begins: []schedEvent{
 			{event: "sched_wakeup", orElse: "sched_waking", when: "traced(pid)", key: "pid", comm: "comm", ready: `"R"`},
 			{event: "sched_wakeup_new", optional: true, when: "traced(pid)", key: "pid", comm: "comm", ready: `"R"`},
@@ -92,8 +92,8 @@ func (s *schedSpan) builtin() *b.Builtin {
 			{Name: "stack", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also the call stack at the begin, as start.stack"},
 		},
 		Returns: "stream of pairs",
-		Result: "pairs, as of spans: delay (duration), begin, start and end, the scheduler's events, and key, the thread. comm, tid and state are those of the thread; pid, and what it tells of (cgroup, container), are those of the thread that ran when the span ended. " +
-			s.result + ". Of a target, the spans of its threads",
+		Result: "pairs, as of spans: delay (duration), begin, start and end, the scheduler's events, and key, the thread. comm, tid and state describe the thread of the span; pid, and the fields that depend on it (cgroup, container), describe the thread that ran when the span ended. " +
+			s.result + ". With a target, only the spans of its threads",
 		Errors: "as of tracepoint",
 		Source: "sched_switch, and for runnable sched_wakeup, in recordings without it sched_waking; related inside the kernel where join is",
 		Cost:   "about 100 ns for each switch and wake-up of the machine; with stack 1 to 4 us for each begin",

@@ -35,7 +35,7 @@ func spans() *b.Builtin {
 			{Name: "end", Type: stage, Required: true, Doc: "the events that end it"},
 			{Name: "key", Type: keys, Named: true, Doc: "the value that begin and end share, or a list of values; by default the thread. .key(...) of an event comes first"},
 			{Name: "name", Type: b.String, Named: true, Doc: "name of the spans; by default begin => end"},
-			{Name: "limit", Type: b.Int, Named: true, Doc: "how many begins may wait, as of join"},
+			{Name: "limit", Type: b.Int, Named: true, Doc: "how many begins may wait, as for join"},
 		},
 		Returns: "stream of pairs",
 		Result: "pairs, as of join: start and end are the events, begin is when the span began, time when it ended, delay (duration) how long it took, and key. " +

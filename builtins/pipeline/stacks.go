@@ -81,7 +81,7 @@ func countStacks() *b.Builtin {
 			{Name: "value", Type: b.Expression, Doc: "an integer to add up for each stack: bytes, a time"},
 			{Name: "by", Type: b.Or(b.ListOf(b.Expression), b.Dict), Named: true, Doc: "further keys besides the stack, as a list or as {name: expression}; by default the name of the thread"},
 			{Name: "stack", Type: b.Expression, Named: true, Doc: "another stack than the event's own: start.stack of a pair, or a field stack or NAME_stack that a fold emits"},
-			{Name: "above", Type: b.Expression, Named: true, Doc: "a second stack, shown above the first behind a frame --, its outermost function last: end.stack of a pair, for the thread that woke a sleeper"},
+			{Name: "above", Type: b.Expression, Named: true, Doc: "a second stack, shown above the first and a frame --, with its outermost function last: end.stack of a pair, for the thread that woke a sleeper"},
 			{Name: "on_top", Type: b.Expression, Named: true, Doc: "a text that is shown as a function above all others: end._comm of a pair, the name of the thread that woke a sleeper"},
 			{Name: "name", Type: b.String, Named: true, Doc: "name of the value; by default its expression"},
 		},
@@ -90,7 +90,7 @@ func countStacks() *b.Builtin {
 		Errors:  runtimeE,
 		Source:  "as stream.stack; names from kallsyms, ELF, perf maps, once for each address",
 		Cost: "100 ns per event; 350 bytes for each stack. Names are looked up when the result is shown, and after every 8192 new stacks. " +
-			"Stacks with equal names are one from then on, of 200 bytes each, and the 65536 heaviest are kept",
+			"From then on, stacks with equal names are one, of 200 bytes, and the 65536 heaviest are kept",
 		Examples: []b.Example{
 			{Code: `sample(freq = 99).stack().stacks().top(10)`, Output: "<stacks by comm>"},
 			{Code: `tracepoint("kmem:kmalloc").stack(user = False).stacks("bytes_alloc", by = [])`, Output: "<stacks, adding up bytes_alloc>"},

@@ -22,14 +22,14 @@ import (
 // whyParams are the parameters that why and why_thread share.
 var whyParams = []b.Param{
 	{Name: "events", Type: b.ListOf(b.Is("stream")), Named: true, Doc: "the events to explain with; by default all useful ones that this machine has"},
-	{Name: "depth", Type: b.Int, Default: starlark.MakeInt(8), Named: true, Doc: "how many threads are followed, from one that waits to the one that it waits for"},
+	{Name: "depth", Type: b.Int, Default: starlark.MakeInt(8), Named: true, Doc: "how many threads are followed: from a thread that waits to the thread that it waits for, and so on"},
 	{Name: "before", Type: b.Duration, Default: b.Text("100 ms"), Named: true, Doc: "how much history before a span is used, to know what threads did when it began"},
 	{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for these events. If programs in the kernel keep them, the CPUs share half of it, or each CPU has the size of -m. Time whose events were removed is unknown"},
 	{Name: "stacks", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also the stacks with which threads left their CPU, and those of the threads that woke them"},
 }
 
 const (
-	whyResult = "causes with their shares of all the time; the slowest with their parts in time order, which add up to them exactly. If a thread waited for another, the causes are those of the other. Time that cannot be explained is unknown, with the reason"
+	whyResult = "causes with their shares of all the time; the slowest with their parts in time order, which add up to them exactly. If a thread waited for another, the other thread's causes are shown. Time that cannot be explained is unknown, with the reason"
 	whySource = "the events given; by default scheduling, interrupts, system calls, faults, disk requests, locks"
 )
 
@@ -88,11 +88,11 @@ func whyPairs() *b.Builtin {
 		Summary: "Explains where the time of slow pairs, or other spans, went: each nanosecond has one cause.",
 		Params: append([]b.Param{
 			{Name: "than", Type: b.Duration, Doc: "explain pairs that take longer; else all of them"},
-			{Name: "slowest", Type: b.Float, Named: true, Doc: "explain this share of the pairs, the longest, as far as they are known by then; of the first 100 pairs the longest are explained when all are there, or the run ends"},
+			{Name: "slowest", Type: b.Float, Named: true, Doc: "explain this share of the pairs, the longest so far; for the first 100 pairs this is decided when all 100 have ended, or the run ends"},
 			{Name: "thread", Type: b.Expression, Named: true, Doc: "the number of the thread whose time is explained; by default the key, if that is a thread, or the thread of the end"},
 			{Name: "label", Type: b.Expression, Named: true, Doc: "name of the pairs; by default the names of their events"},
 			{Name: "waiting", Type: b.Bool, Default: starlark.False, Named: true, Doc: "without events: the pairs are times in which their thread waits for a CPU, as those of rundelay. System calls, faults, disks and locks are then not observed"},
-			{Name: "compare", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also explain pairs that are not slow, one each 10 ms, to show what slow pairs have more of"},
+			{Name: "compare", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also explain pairs that are not slow, one every 10 ms, to show which causes take more time in slow pairs"},
 		}, whyParams...),
 		Returns: "why",
 		Result:  whyResult,

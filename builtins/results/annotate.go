@@ -19,7 +19,7 @@ func annotate() *b.Builtin {
 		Params: []b.Param{
 			{Name: "function", Type: b.String, Default: starlark.String(""), Doc: "its name, or a pattern with * and ?; else the function with most samples"},
 			{Name: "by", Type: b.OneOf("instruction", "line"), Default: starlark.String("instruction"), Named: true, Doc: "what a row is"},
-			{Name: "sources", Type: b.ListOf(b.String), Named: true, Doc: "directories with source files, which come before the paths that programs tell"},
+			{Name: "sources", Type: b.ListOf(b.String), Named: true, Doc: "directories with source files, which are searched before the paths in the debug information"},
 			{Name: "context", Type: b.Int, Named: true, Unit: "rows", Doc: "shown around each row with samples; else all"},
 		},
 		Returns: "stacks",

@@ -13,7 +13,7 @@ func whole() *b.Builtin {
 		Name:    "whole",
 		Type:    "table",
 		Group:   b.Results,
-		Summary: "Keeps each slot of time in one interval, undivided.",
+		Summary: "Keeps each slot of time whole, within one interval.",
 		Params: []b.Param{
 			{Name: "column", Type: b.String, Required: true, Doc: "the key that is the number of the slot: _time / period"},
 			{Name: "period", Type: b.Duration, Required: true, Unit: "ns", Doc: "how long a slot is"},

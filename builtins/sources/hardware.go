@@ -84,7 +84,7 @@ func pmu() *b.Builtin {
 			counterParams()...),
 		Returns: "stream",
 		Result:  "counted by counters(...), or sampled: time, pid, tid, cpu, comm, ip, period",
-		Errors:  "no such PMU, with those that there are; an event that the PMU refuses",
+		Errors:  "no such PMU, with a list of those that exist; an event that the PMU refuses",
 		Source:  "perf_event_open; CAP_PERFMON for other users' tasks; most virtual machines have none",
 		Cost:    hardwareCost,
 		Examples: []b.Example{

@@ -23,7 +23,7 @@ func memoryAccess() *b.Builtin {
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
 		},
 		Returns: "stream",
-		Result:  "time, pid, tid, cpu, comm, ip, addr, phys_addr, weight (cycles) and data_src: 2 is the bit of loads, 4 that of stores; data_source(...) names it",
+		Result:  "time, pid, tid, cpu, comm, ip, addr, phys_addr, weight (cycles) and data_src: 2 is the bit of loads, 4 the bit of stores; data_source(...) explains it in words",
 		Errors:  "a machine that cannot sample accesses, with what it lacks",
 		Source:  "mem-loads and mem-stores of Intel's PEBS, AMD's ibs_op, as sysfs describes them; CAP_PERFMON",
 		Cost:    "about 1 us for each sample",

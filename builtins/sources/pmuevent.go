@@ -22,8 +22,8 @@ func pmuEvent() *b.Builtin {
 		}, counterParams()...),
 		Returns: "stream",
 		Result: "counted by counters(...), in the kernel's units: a message says what one count stands for, where the kernel does; " +
-			"or sampled, if the PMU can: time, pid, tid, cpu, comm, ip, period. What counts for a whole package is opened on one CPU of each",
-		Errors: "no such PMU or name, with those that there are; sampling where the PMU only counts; a task where it counts for CPUs",
+			"or sampled, if the PMU can: time, pid, tid, cpu, comm, ip, period. A counter of a whole package is opened on one CPU of each package",
+		Errors: "no such PMU or name, with a list of those that exist; sampling where the PMU only counts; a task where it counts for CPUs",
 		Source: "perf_event_open, by what sysfs says; CAP_PERFMON",
 		Cost:   hardwareCost,
 		Examples: []b.Example{

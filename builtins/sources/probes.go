@@ -165,7 +165,7 @@ func kretprobe() *b.Builtin {
 	}
 }
 
-const userErrors = "no such file; no such function, with the nearest name; a stripped file; an offset inside an instruction; an address outside of code; too many matches; a source line without code, with the nearest that has some; a source file of which there are several"
+const userErrors = "no such file; no such function, with the nearest name; a stripped file; an offset inside an instruction; an address outside of code; too many matches; a source line without code, with the nearest that has some; a name that several source files have"
 
 func uprobe() *b.Builtin {
 	return &b.Builtin{

@@ -178,7 +178,7 @@ func eventList() *b.Builtin {
 		Summary: "The events of event strings in perf-prof's notation, as a list.",
 		Params: []b.Param{
 			{Name: "text", Type: b.Or(b.String, b.ListOf(b.String)), Required: true, Doc: "EVENT,EVENT,... or several such texts, as an events option gives them"},
-			{Name: "or_else", Type: b.Dict, Named: true, Doc: "tracepoints to take for others that do not exist, here or in the recording: {\"sched:sched_wakeup\": \"sched:sched_waking\"}"},
+			{Name: "or_else", Type: b.Dict, Named: true, Doc: "tracepoints to use in place of others that do not exist, here or in the recording: {\"sched:sched_wakeup\": \"sched:sched_waking\"}"},
 			{Name: "optional", Type: b.ListOf(b.String), Named: true, Doc: "tracepoints that are left out, with a note, where they do not exist"},
 		},
 		Returns: "list of streams",
@@ -250,7 +250,7 @@ func counters() *b.Builtin {
 			{Name: "period", Type: b.Duration, Named: true, Doc: "time between reads; else the report interval"},
 			{Name: "instances", Type: b.Bool, Default: starlark.False, Named: true, Doc: "one event for each CPU or thread instead of their sum"},
 			{Name: "hits", Type: b.Bool, Default: starlark.False, Named: true, Doc: "count the hits of tracepoints such as sched_stat_runtime, for which the kernel counts nanoseconds: each hit is an event, of value 1"},
-			{Name: "missing", Type: b.Bool, Default: starlark.False, Named: true, Doc: "no notes about optional sources that there are not: the script shows them"},
+			{Name: "missing", Type: b.Bool, Default: starlark.False, Named: true, Doc: "no notes about optional sources that do not exist, because the script shows them"},
 			{Name: "runs", Type: b.Int, Default: starlark.MakeInt(1), Named: true, Doc: "how often the observed command runs, one run after the other"},
 		},
 		Returns: "stream",

@@ -12,7 +12,7 @@ const (
 	MemorySource = "the types that the kernel shows (/sys/kernel/btf, CONFIG_DEBUG_INFO_BTF), and bpf_probe_read_kernel in a program; Linux 5.10, root or CAP_BPF and CAP_PERFMON"
 	MemoryCost   = "20 ns of the observed thread, and 5 to 10 ns for each pointer that is followed; 50 ms once for the types"
 	MemoryErrors = "a member that a structure does not have, with the nearest name; under --engine perf, in recordings and in functions that stay interpreted. An event at which an address is bad is left out and counted as an error"
-	memoryResult = "members follow with a dot, also through pointers, and elements in brackets: a number (a pointer is its address), or a text, of at most 127 bytes, where it is char; bit fields are numbers"
+	memoryResult = "write a member after a dot, also through pointers, and an element in brackets. Its value is a number (of a pointer its address), or for char a text of at most 127 bytes; bit fields are numbers"
 )
 
 // MemoryAddress is the parameter of functions that read from an address.
@@ -51,7 +51,7 @@ var memory = []*Function{
 	}),
 	inMemory(Function{
 		Name: "per_cpu", C: []string{`per_cpu("runqueues", cpu)`},
-		Summary: "A variable of the kernel that each CPU has: that of the running CPU, or of another one.",
+		Summary: "A variable that the kernel has once for each CPU: of the running CPU, or of another one.",
 		Params: []Param{
 			{Name: "name", Kind: Name, Doc: "its name, a constant; kernels before 6.1 may not show them"},
 			{Name: "cpu", Kind: Address, Optional: true, Doc: "number of the CPU, Linux 5.19; by default the running one. A number that no CPU has is a bad address"},

@@ -34,7 +34,7 @@ var names = []*Function{
 		Name: "errno_name", C: []string{"errno_name(number)"},
 		Summary: "The name of an error number.",
 		Params: []Param{
-			{Name: "number", C: c.TLong, Doc: "what a system call returned, such as -2, or the number itself"},
+			{Name: "number", C: c.TLong, Doc: "the result of a system call, such as -2, or the error number itself"},
 		},
 		Returns: Text,
 		Result:  `the name, "" if the number has none`,

@@ -19,7 +19,7 @@ var texts = []*Function{
 			{Name: "n", C: c.TULong, Unit: "bytes", Doc: "how many bytes count"},
 		},
 		CType:  c.TInt,
-		Result: "-1, 0 or 1: a comes before b, is equal, comes behind",
+		Result: "-1, 0 or 1: a comes before b, is equal, comes after it",
 		Errors: "none", Source: computed, Cost: nativeCost,
 		Examples: []Example{{`strncmp("kworker/0:1", "kworker", 7)`, "0"}},
 		HostOnly: orderHere,

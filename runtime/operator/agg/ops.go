@@ -86,7 +86,7 @@ var Max = &Op{
 var Avg = &Op{
 	Name:    "avg",
 	Summary: "Averages a number.",
-	Result: "sum divided by count: of integers rounded towards 0, of booleans the share that is true; nothing if " +
+	Result: "sum divided by count: for integers rounded towards 0, for booleans the share that is true; nothing if " +
 		"there was none",
 	Cost:    "1 ns per event",
 	Numeric: true,
@@ -174,7 +174,7 @@ const distinctLimit = 1 << 16
 var Distinct = &Op{
 	Name:    "distinct",
 	Summary: "Counts the different values of a number or text.",
-	Result:  "a number of values; at most 65536 are told apart",
+	Result:  "a number of values; at most 65536 are distinguished",
 	Cost:    "30 ns per event",
 	Column:  Column{Width: 8, Plain: true},
 	New:     func(_ *Agg, w *Workspace) State { return &distinct{work: w} },

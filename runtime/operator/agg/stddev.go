@@ -10,7 +10,7 @@ import (
 var StdDev = &Op{
 	Name:    "stddev",
 	Summary: "Measures how far the values of a number lie from their mean.",
-	Result:  "the standard deviation of a sample, as perf stat -r has it; nothing for less than two values",
+	Result:  "the standard deviation of a sample, as perf stat -r has it; nothing for fewer than two values",
 	Cost:    "10 ns per event",
 	Numeric: true,
 	Column:  Column{Width: 12},

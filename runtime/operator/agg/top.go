@@ -13,7 +13,7 @@ import (
 var Top = &Op{
 	Name:    "top",
 	Summary: "Finds the most frequent values of a number or text.",
-	Result:  "a list of (value, count), most frequent first; at most 65536 values are told apart",
+	Result:  "a list of (value, count), most frequent first; at most 65536 values are distinguished",
 	Cost:    "40 ns per event; 100 bytes for each value",
 	Param: &Param{
 		Name: "n", Doc: "how many", Whole: true, Default: 3,
