@@ -50,7 +50,7 @@ var schedSpans = []schedSpan{
 	{
 		name: "off_cpu", label: "off CPU",
 		summary: "Spans of threads off their CPU: from when they leave it to when they get one again.",
-		result:  "state is how the thread left its CPU, as sched_switch prints prev_state: S sleeps, D waits, R was preempted. The wait for a CPU after a sleep is a part of the span; runnable() has only this wait",
+		result:  "state is how the thread left its CPU, as sched_switch prints prev_state: S sleeps, D waits, R is still runnable. The wait for a CPU after a sleep is a part of the span; runnable() has only this wait",
 		begins:  []schedEvent{{event: "sched_switch", when: leaves, key: "prev_pid", comm: "prev_comm"}},
 		end:     schedEvent{event: "sched_switch", when: arrives, key: "next_pid"},
 		state:   "start.prev_state",
