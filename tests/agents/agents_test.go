@@ -1,5 +1,6 @@
-// Package agents asks ppscript mcp questions as an assistant would, with the
-// client of the protocol's own library: three investigations, and what is refused.
+// Package agents tests ppscript mcp with the client of the protocol's own library,
+// as an assistant would use it: three investigations, and requests that must be
+// refused.
 package agents
 
 import (
@@ -40,7 +41,7 @@ func connect(t *testing.T, options ...string) *assistant {
 
 type arguments = map[string]any
 
-// call asks, and returns the answer's text.
+// call calls a tool and returns the answer's text.
 func (a *assistant) call(tool string, in arguments) (text string, failed bool) {
 	a.t.Helper()
 	result, err := a.session.CallTool(a.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: in})
@@ -55,7 +56,7 @@ func (a *assistant) call(tool string, in arguments) (text string, failed bool) {
 	return text, result.IsError
 }
 
-// ask wants an answer with these words.
+// ask calls a tool and fails the test if the answer lacks one of the words.
 func (a *assistant) ask(tool string, in arguments, want ...string) string {
 	a.t.Helper()
 	text, failed := a.call(tool, in)
@@ -77,7 +78,7 @@ func (a *assistant) ask(tool string, in arguments, want ...string) string {
 	return text
 }
 
-// whole is an answer with the rest of it.
+// whole returns an answer together with the part that was cut.
 func (a *assistant) whole(tool string, in arguments) string {
 	a.t.Helper()
 	text := a.ask(tool, in)
@@ -97,7 +98,8 @@ func (a *assistant) whole(tool string, in arguments) string {
 	return all
 }
 
-// refused wants an error with these words.
+// refused calls a tool and fails the test if there is no error with these
+// words.
 func (a *assistant) refused(tool string, in arguments, want string) {
 	a.t.Helper()
 	text, failed := a.call(tool, in)
@@ -106,7 +108,8 @@ func (a *assistant) refused(tool string, in arguments, want string) {
 	}
 }
 
-// TestSlowProcess finds out what a process does, from nothing.
+// TestSlowProcess finds out what a process does, without knowing anything about
+// it.
 func TestSlowProcess(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, testkit.Live...)
@@ -162,7 +165,8 @@ def main():
 
 var handles = regexp.MustCompile(`more with handle (r\d+) and offset (\d+)`)
 
-// rest is how to ask for what was cut; "" if nothing was.
+// rest returns the request for the part of an answer that was cut; "" if
+// nothing was cut.
 func rest(text string) (handle string, offset int) {
 	if m := handles.FindStringSubmatch(text); m != nil {
 		handle = m[1]
@@ -171,7 +175,7 @@ func rest(text string) (handle string, offset int) {
 	return handle, offset
 }
 
-// TestLosses asks recordings that lost events: each answer tells so, and one that was cut as well.
+// TestLosses asks about recordings that lost events: each answer says so, also one that was cut.
 func TestLosses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -200,14 +204,15 @@ func TestLosses(t *testing.T) {
 		"query": "select count(*) as n from a"}, "lost 5 events")
 	a.ask("run", arguments{"name": "trace", "input": file}, "more with handle", "[its end:]\n", "pid=1999",
 		"loss: lost=12")
-	// Losses of an interval in the middle are told too, though its table is left out.
+	// The answer also has the losses of an interval in the middle, although its table
+	// is left out.
 	a.ask("run", arguments{"program": `tracepoint("x:b").by("pid").count()`,
 		"options": []string{"-i", "200ms"}, "input": file},
 		"2 lines of it report losses, the last one: lost 7 events")
 }
 
-// TestRecording asks a recording, in SQL as well, and reads on where an answer was
-// cut.
+// TestRecording asks about a recording, in SQL too, and requests the part of an
+// answer that was cut.
 func TestRecording(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, testkit.Live...)
@@ -240,7 +245,7 @@ func TestRecording(t *testing.T) {
 		"without a folder")
 }
 
-// TestRefused asks for what a server that only looks must not do.
+// TestRefused makes requests that a server which only observes must refuse.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	a := connect(t, "--max-seconds", "2")
@@ -276,7 +281,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRefusedByPlan asks for outputs that are refused once the plan is known: never without rights.
+// TestRefusedByPlan requests outputs that are refused once the plan is known. Without rights there
+// is no plan.
 func TestRefusedByPlan(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, testkit.Tracefs)
@@ -293,8 +299,8 @@ func TestRefusedByPlan(t *testing.T) {
 	}
 }
 
-// TestEnds has the client die in the middle of a run: the server ends it, and
-// itself.
+// TestEnds lets the client die in the middle of a run: the server ends the run
+// and then itself.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append([]testkit.Need{testkit.Pgrep}, testkit.Live...)...)
@@ -318,7 +324,7 @@ func TestEnds(t *testing.T) {
 	}
 	began := time.Now()
 	in.Close()
-	out.Close() // of a client that only closes its end the answers are still wanted
+	out.Close() // a client that only closes its end still gets the answers
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the server: %v", err)
 	}

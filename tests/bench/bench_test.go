@@ -40,7 +40,8 @@ func TestMentions(t *testing.T) {
 	f("2021", false)
 	f("20000", false)
 	f("", false)
-	// A table for each interval: the sum of the rows of the loop's call.
+	// For a table in each interval, the number is the sum over the rows of the
+	// loop's call.
 	nr := strconv.Itoa(unix.SYS_GETPPID)
 	f("sample 1900 events\n   ID  SYS_ENTER\n  "+nr+"  1,200\n  9  700\n\n  "+nr+"  803\n", true)
 	f("getppid("+nr+")  1200  8.5  3\nread(0) 800\ngetppid("+nr+")  800  7.5  3\n", true)
@@ -48,7 +49,8 @@ func TestMentions(t *testing.T) {
 	f("  "+nr+"  1200\n  "+nr+"  700\n", false)
 }
 
-// The environment names binaries in place of the installed one, or beside it.
+// The environment may name binaries in place of the installed one, or in
+// addition to it.
 func TestPeers(t *testing.T) {
 	version := func(path string) string {
 		return map[string]string{"bpftrace": "v0.17", "/a/bpftrace": "v0.26", "/b/bpftrace": "v0.26"}[path]
@@ -112,7 +114,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// The loop itself, and a job that runs it, at a size that takes no time.
+// This test runs the loop itself, and a job that runs the loop, with a size
+// that takes no time.
 func TestRun(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "ns")
 	if err := loop(workCalls, 1000, report); err != nil {

@@ -22,9 +22,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file measures what a function of a script costs for each event, native
-// beside interpreted. perf-prof's embedded Python needs 140 ns for such a
-// function; the budgets are those of the design.
+// This file measures the cost for each event of a script's function, compiled
+// and interpreted. For comparison, perf-prof's embedded Python needs 140 ns for
+// such a function. The bounds come from the design.
 
 const functionsText = `
 def predicate(e):
@@ -53,7 +53,7 @@ def busy(s, e):
 
 const switchText = "sched:sched_switch prev_comm:str prev_pid:s32 prev_prio:s32 prev_state:s64 next_comm:str next_pid:s32 next_prio:s32"
 
-// A timing is one row of the table; 0 ns is not measured.
+// A timing is one row of the table; 0 ns means not measured.
 type timing struct {
 	name                string
 	native, interpreted float64 // ns per event
@@ -61,7 +61,8 @@ type timing struct {
 	interpretedMax      float64
 }
 
-// functions measures all rows; runs bounds the events of each measurement.
+// functions measures all rows; runs is the largest number of events in a
+// measurement.
 func functions(runs int) ([]timing, error) {
 	b, err := newFunctionBench()
 	if err != nil {
@@ -111,8 +112,8 @@ type functionBench struct {
 	events  []*event.Event
 }
 
-// chunk is how many events are there at a time, as in a ring that is read
-// soon after it was written.
+// chunk is the number of events that are processed together, as from a ring
+// that is read soon after it was written.
 const chunk = 512
 
 func newFunctionBench() (*functionBench, error) {
@@ -150,9 +151,9 @@ func newFunctionBench() (*functionBench, error) {
 	return b, nil
 }
 
-// best is the ns per event of run, which handles a chunk: what a tenth of many
-// short rounds stays below. Everything else on the machine only makes them slower,
-// and most of them are shorter than the time between two programs on a CPU.
+// best returns the ns per event of run, which handles a chunk: the first decile of
+// many short rounds. Other work on the machine only makes rounds slower, and most
+// rounds are shorter than a time slice of the scheduler.
 func best(runs int, run func()) float64 {
 	const rounds = 100
 	all := make([]float64, rounds)
@@ -184,7 +185,7 @@ func (b *functionBench) function(name, fn string, runs int) (timing, error) {
 	var frame expr.Frame
 	var sum, want int64
 	row := timing{name: name}
-	var chunks [2]int64 // of the native function and the interpreted one
+	var chunks [2]int64 // numbers of chunks for the native function and for the interpreted one
 	row.native = best(runs, func() {
 		chunks[0]++
 		for _, e := range b.events {
@@ -219,7 +220,7 @@ func (b *functionBench) function(name, fn string, runs int) (timing, error) {
 	return row, nil
 }
 
-// none takes what folds emit.
+// none discards the events that folds emit.
 type none struct{ n int }
 
 func (x *none) Events(evs []*event.Event)    { x.n += len(evs) }
@@ -248,7 +249,7 @@ func (b *functionBench) fold(name, fn string, keys, runs int) (timing, error) {
 			at = (at + chunk) % len(tids)
 		}
 		for range len(tids) / chunk {
-			run() // all keys have a state then
+			run() // after this, all keys have a state
 		}
 		emitted[i] = out.n
 		if interpret {

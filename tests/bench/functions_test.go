@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The table is measured at a size that takes no time; functions checks that
+// The table is measured with a size that takes no time; functions checks that
 // both engines compute the same.
 func TestFunctions(t *testing.T) {
 	rows, err := functions(4 * chunk)
@@ -29,7 +29,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// Native functions allocate nothing for an event.
+// Native functions must not allocate for an event.
 func TestNativeFunctionsDoNotAllocate(t *testing.T) {
 	b, err := newFunctionBench()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// This file measures what counting costs for each event, by fields: no function of a
-// script runs.
+// This file measures the cost for each event of counting by fields, where no
+// function of a script runs.
 
 // groups measures all rows.
 func (b *functionBench) groups(runs int) ([]timing, error) {

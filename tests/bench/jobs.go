@@ -5,30 +5,31 @@ import (
 	"time"
 )
 
-// A job is one command that traces the loop, and what came of it.
+// A job is one command that traces the loop, with its results.
 type job struct {
-	group string // what is measured; rows of a group are compared
+	group string // the question that is measured; rows of a group are compared
 	name  string
 	args  []string // the command; loopWord stands for the traced program
 	ours  bool
 	work  string       // of the loop
 	needs func() error // why it cannot be measured here; nil if it can
-	// noCount says that the tracer's output does not tell how many events it
-	// saw, so that nothing can be checked.
+	// noCount means that the tracer's output has no number of events, so that
+	// it cannot be checked.
 	noCount bool
-	// divide makes the loop shorter for a tracer that would take minutes; 0 is
-	// 1. Results are per call, so rows remain comparable.
+	// divide makes the loop shorter by this factor, for a tracer that would
+	// take minutes; 0 is the same as 1. Results are per call, so rows remain
+	// comparable.
 	divide int
 
 	ns       []float64 // per call, one for each good round
 	start    []float64 // ms from the tracer's start to the loop's
-	peak     float64   // MB of memory, of the tracer or the loop
+	peak     float64   // peak memory of the tracer or the loop, in MB
 	observed bool      // every run's output had the number of calls
 	err      error     // of the last bad round
 }
 
-// loopWord is replaced by the program's command line: as words of its own, or
-// within a word for tracers that take the command as one.
+// loopWord is replaced by the program's command line: by several words, or
+// within a word for tracers that take the command as one word.
 const loopWord = "{loop}"
 
 // programWord is replaced by the path of the program in C.
@@ -36,7 +37,8 @@ const programWord = "{program}"
 
 const bareGroup = "bare"
 
-// jobs is the table of what is compared, with the tracers that are installed.
+// jobs returns the table of jobs that are compared, for the tracers that are
+// installed.
 func jobs(ppscript string) []*job {
 	const (
 		total   = "count system calls"
@@ -136,10 +138,12 @@ func jobs(ppscript string) []*job {
 	return append(all, probes(ppscript)...)
 }
 
-// limit bounds one run; no tracer is a hundred times slower than bare.
+// limit bounds the time of one run; no tracer makes the loop a hundred times
+// slower.
 const limit = time.Minute
 
-// median of a job's good rounds; ok is false if there is none.
+// median returns the median of a job's good rounds; ok is false if there is
+// none.
 func (j *job) median() (ns float64, ok bool) {
 	if len(j.ns) == 0 {
 		return 0, false

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loopParts is how many times the loop is measured. The median counts, of the
-// time that its threads had the CPU: so the times stand other loads.
+// loopParts is how many times the loop is measured. The result is the median of
+// the CPU times of its threads, so other load on the machine does not change
+// it.
 const loopParts = 200
 
 func timeOf(clock int32) (ns int64, err error) {
@@ -22,7 +23,7 @@ func timeOf(clock int32) (ns int64, err error) {
 	return t.Nano(), nil
 }
 
-// onCPU0 has the running thread stay on CPU 0.
+// onCPU0 pins the running thread to CPU 0.
 func onCPU0() error {
 	runtime.LockOSThread()
 	var set unix.CPUSet
@@ -33,9 +34,9 @@ func onCPU0() error {
 	return nil
 }
 
-// loop is the traced program, on CPU 0. It writes the ns of CPU that its steps took and
-// when they began, as Unix time in ns, to the file report, since a tracer may use stdout
-// and stderr for itself.
+// loop is the traced program, on CPU 0. It writes the CPU time of its steps in ns, and
+// when they began (Unix time in ns), to the file report, because a tracer may use stdout
+// and stderr itself.
 func loop(kind string, steps int, report string) error {
 	if err := onCPU0(); err != nil {
 		return err

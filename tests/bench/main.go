@@ -1,22 +1,22 @@
-// Bench measures what tracing costs the traced program: one that makes many
-// cheap system calls runs bare and beside each tracer, within one run; others pass a
-// byte between two threads, call a function of their own, or begin many things before
-// they end them.
+// Bench measures how much tracing slows the traced program down. A program that makes
+// many cheap system calls runs without a tracer and with each tracer, within one run.
+// Other programs pass a byte between two threads, call a function of their own, or
+// begin many operations before they end them.
 //
 //	make bench                              # as root
 //	go run ./tests/bench -rounds 5 -calls 500000
 //
 // The program measures its own loop, so starting and stopping a tracer does not
-// count. It is pinned to CPU 0; a tracer's own work runs elsewhere, as far as
-// the machine has more than one CPU. Times vary between machines and days:
-// compare the rows of one run.
+// count. It is pinned to CPU 0; a tracer's own work runs on other CPUs, if the
+// machine has more than one. Times vary between machines and days: compare the
+// rows of one run.
 //
-// A second table shows what functions of a script cost for each event, native
-// beside interpreted; -functions prints only that.
+// A second table shows the cost for each event of a script's functions,
+// compiled and interpreted; -functions prints only this table.
 //
 // $BPFTRACE and $PERF_PROF name binaries to compare with in place of those that
 // are installed, separated by colons; a word "bpftrace" or "perf-prof" among them
-// is the installed one. Tracers that are not here are named and left out.
+// is the installed one. Tracers that are not installed are named and left out.
 //
 //	BPFTRACE=bpftrace:/opt/bpftrace-0.26 PERF_PROF=/opt/perf-prof make bench
 package main
@@ -33,10 +33,10 @@ import (
 )
 
 func main() {
-	// As the traced program.
+	// Flags for the process that is the traced program.
 	report := flag.String("report", "", "run the loop and write its ns to `FILE`; for internal use")
 	work := flag.String("work", workCalls, "`KIND` of work of the loop; for internal use")
-	// As the harness.
+	// Flags for the process that measures.
 	calls := flag.Int("calls", 2_000_000, "system calls of one run")
 	rounds := flag.Int("rounds", 3, "runs of each tracer; the median counts")
 	ppscript := flag.String("ppscript", "./ppscript", "our `binary`")
@@ -91,7 +91,8 @@ func bench(ctx context.Context, calls, rounds int, program string, jobs []*job) 
 	return errors.Join(oursFailed(jobs), benchFunctions())
 }
 
-// chosen are the jobs of the groups whose name has text, and the bare loops of their work.
+// chosen returns the jobs of the groups whose name contains text, and the untraced loops
+// of the same work.
 func chosen(jobs []*job, text string) []*job {
 	jobs = slices.DeleteFunc(jobs, func(j *job) bool {
 		return j.group != bareGroup && !strings.Contains(j.group, text)
@@ -114,8 +115,9 @@ func benchFunctions() error {
 	return err
 }
 
-// oursFailed is the error of the first run of ours that went wrong. Others may
-// be missing or fail; a benchmark without our numbers has none.
+// oursFailed returns the error of the first run of ppscript that failed. Other
+// tracers may be missing or fail, but without ppscript's numbers the benchmark
+// is worthless.
 func oursFailed(jobs []*job) error {
 	for _, j := range jobs {
 		if j.ours && j.err != nil && !errors.Is(j.err, errMissing) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file is the rows that are about other work than calls of getppid.
+// This file has the jobs whose loop does other work than calls of getppid.
 
 const (
 	// pipeDivide makes the loop shorter where a step takes microseconds.
@@ -17,7 +17,8 @@ const (
 	manyKeys                 = workKeys + "1000000"
 )
 
-// waits are about threads that wake each other up, some 4 switches and wake-ups a step.
+// waits returns the jobs for threads that wake each other up, with some 4 switches and
+// wake-ups in a step.
 func waits(ppscript string) []*job {
 	const group = "run-queue latency of two threads and a pipe"
 	row := func(name string, ours bool, args ...string) *job {
@@ -39,7 +40,8 @@ func waits(ppscript string) []*job {
 	}
 }
 
-// keys are about things that are begun before the first of them ends.
+// keys returns the jobs in which many operations begin before the first of them
+// ends.
 func keys(ppscript string) (list []*job) {
 	const enter = `tracepoint("raw_syscalls:sys_enter", filter = "id == %d")`
 	begin := fmt.Sprintf(enter+`.where(lambda e: e.args[1] == %d)`, unix.SYS_GETPPID, keyBegins)
@@ -57,7 +59,8 @@ func keys(ppscript string) (list []*job) {
 	return list
 }
 
-// probes are about a function of the loop's, and about the kernel's function of its call.
+// probes returns the jobs that probe a function of the loop, and the kernel's function
+// for its system call.
 func probes(ppscript string) (list []*job) {
 	self, err := os.Executable()
 	if err != nil {
@@ -80,7 +83,7 @@ func probes(ppscript string) (list []*job) {
 			theirBack:  "uretprobe:" + programWord + ":probed",
 		},
 		{
-			// bpftrace changes the return addresses on the stack, which can end a program in Go.
+			// bpftrace changes the return addresses on the stack, which can crash a Go program.
 			// ppscript probes the instructions that return, each hit of which is a trap.
 			what: "a function of a program in Go", work: workProbed, divide: probedDivide,
 			probe:      fmt.Sprintf("uprobe(%q, %q)", self, probedName),

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// This file has the binaries of the tracers that we are compared with: the
-// installed ones, or those that the environment names.
+// This file finds the binaries of the tracers with which ppscript is compared:
+// the installed ones, or the binaries that the environment names.
 
 // A peer is a binary of a tracer.
 type peer struct{ label, path string }
 
-// peersOf are the binaries to measure of a program: the installed one, or those
-// of a list of paths, in which the program's own name is the installed one. Those
-// of a list are labelled with their versions.
+// peersOf returns the binaries of a program to measure: the installed one, or
+// those in a list of paths. In the list, the program's own name means the
+// installed one, and each binary is labelled with its version.
 func peersOf(program, list string, version func(path string) string) []peer {
 	if list == "" {
 		return []peer{{program, program}}
@@ -36,7 +36,7 @@ func peersOf(program, list string, version func(path string) string) []peer {
 	return peers
 }
 
-// measured replaces each row of a program by a row for each of its binaries.
+// measured replaces each job of a program by one job for each of its binaries.
 func measured(jobs []*job, program string, peers []peer) []*job {
 	var all []*job
 	for _, j := range jobs {
@@ -54,7 +54,7 @@ func measured(jobs []*job, program string, peers []peer) []*job {
 	return all
 }
 
-// versionOf is what a tracer says of its version, "" if it says nothing.
+// versionOf returns the version that a tracer prints, "" if it prints none.
 func versionOf(path string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

@@ -28,7 +28,8 @@ type runner struct {
 	program string
 }
 
-// newRunner makes a runner; program is the compiled program in C, if somebody has it.
+// newRunner makes a runner; program is the path of the compiled program in C, if the
+// caller has it.
 func newRunner(calls int, program string) (*runner, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -59,7 +60,8 @@ func (r *runner) report() string { return filepath.Join(r.dir, "ns") }
 //go:embed testdata/probed.c
 var programSource []byte
 
-// compiled is the program in C, compiled to a directory; "" if that is not possible.
+// compiled compiles the program in C into a directory and returns its path; "" if
+// that is not possible.
 func compiled(dir string) string {
 	program := filepath.Join(dir, "probed")
 	compile := exec.Command("gcc", "-O2", "-o", program, "-x", "c", "-")
@@ -70,7 +72,7 @@ func compiled(dir string) string {
 	return program
 }
 
-// errMissing is the error of a job whose tracer is not here.
+// errMissing is the error of a job whose tracer is not installed.
 var errMissing = errors.New("not here")
 
 // run does one round of j.
@@ -86,7 +88,7 @@ func (r *runner) run(ctx context.Context, j *job) {
 	j.peak = max(j.peak, m.peakMB)
 }
 
-// A measurement is what one run tells.
+// A measurement is the result of one run.
 type measurement struct {
 	nsPerCall, startMS, peakMB float64
 	observed                   bool
@@ -113,7 +115,7 @@ func (r *runner) once(ctx context.Context, j *job) (m measurement, err error) {
 	defer cancel()
 	os.Remove(r.report())
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	// A tracer gets the chance to undo what it did to the kernel.
+	// The signal lets a tracer remove its programs and probes from the kernel.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = limit
 	started := time.Now()
@@ -137,7 +139,7 @@ func (r *runner) once(ctx context.Context, j *job) (m measurement, err error) {
 	m.nsPerCall = ns / float64(calls)
 	m.startMS = float64(at-started.UnixNano()) / 1e6
 	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		m.peakMB = float64(ru.Maxrss) / 1024 // of the largest that was waited for
+		m.peakMB = float64(ru.Maxrss) / 1024 // of the largest child process
 	}
 	m.observed = mentions(output, calls)
 	return m, nil
@@ -162,18 +164,18 @@ func expand(args, loop []string) []string {
 
 var (
 	wholeNumber = regexp.MustCompile(`[0-9][0-9,]*`)
-	// ofLoop is a row of the loop's system call, by name or number: 110 on amd64,
-	// 173 on arm64.
+	// ofLoop reports whether a row is about the loop's system call, by name or
+	// number: 110 on amd64, 173 on arm64.
 	ofLoop = regexp.MustCompile(`getppid|\b` + strconv.Itoa(unix.SYS_GETPPID) + `\b`)
 )
 
 // mentions reports whether the output has the number of calls, or up to a
-// hundredth more: some tracers count all system calls together. A tracer that
-// prints a table each second, of what came since the one before, has the number
-// as the sum over the rows of the loop's call.
+// hundredth more: some tracers count all system calls together. For a tracer
+// that prints a table of the last second each second, the number is the sum
+// over the rows of the loop's call.
 func mentions(output []byte, calls int) bool {
 	enough := func(n int) bool { return n >= calls && n <= calls+calls/100 }
-	var sums []int // by the number's place in its row
+	var sums []int // by the position of the number in its row
 	for line := range bytes.Lines(output) {
 		rowOfLoop := ofLoop.Match(line)
 		for i, word := range wholeNumber.FindAll(line, -1) {

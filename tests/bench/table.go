@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// printTable writes one block for each group: what a call costs beside each
-// tracer, how much of that the tracer added, and how that compares with ours.
+// printTable writes one block for each group: the time of a call with each
+// tracer, how much of it the tracer added, and the ratio to ppscript.
 func printTable(w io.Writer, calls, rounds int, jobs []*job) {
 	calledBare, _ := jobs[0].median()
 	fmt.Fprintf(w,
@@ -51,7 +51,7 @@ func printTable(w io.Writer, calls, rounds int, jobs []*job) {
 	}
 }
 
-// bareOf is what a step of some work takes that nobody traces.
+// bareOf returns the time of a step of some work without a tracer.
 func bareOf(jobs []*job, work string) float64 {
 	for _, j := range jobs {
 		if j.group == bareGroup && j.work == work {
@@ -62,8 +62,8 @@ func bareOf(jobs []*job, work string) float64 {
 	return 0
 }
 
-// startOf is the median of the ms from a tracer's start to the loop's, which
-// include the loop's own start.
+// startOf returns the median of the times in ms from a tracer's start to the
+// loop's first step, including the loop's own start.
 func startOf(j *job) float64 {
 	if len(j.start) == 0 {
 		return 0
@@ -71,8 +71,8 @@ func startOf(j *job) float64 {
 	return median(j.start)
 }
 
-// oursIn is our time in the group, 0 if there is none. The last row of its group
-// is the one that a user gets without asking.
+// oursIn returns ppscript's time in the group, 0 if there is none. It takes the
+// last row, which uses the default options.
 func oursIn(jobs []*job, group string) (ns float64) {
 	for _, j := range jobs {
 		if j.group == group && j.ours {

@@ -11,31 +11,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file is what the traced program does. Each kind has rows of its own, which are
-// compared with a bare run of the same kind.
+// This file is the work of the traced program. Each kind of work has rows of its own,
+// which are compared with an untraced run of the same kind.
 
 // The kinds of work.
 const (
-	workCalls  = ""       // getppid, the cheapest system call that no library answers itself
+	workCalls  = ""       // getppid, the cheapest system call that always enters the kernel
 	workPipe   = "pipe"   // a byte to another thread on the same CPU, and back
 	workProbed = "probed" // a function of the program's own
 	workC      = "c"      // a function of a program in C, testdata/probed.c
-	workKeys   = "keys"   // with a number: getppid, which begins so many things, then ends them
+	workKeys   = "keys"   // followed by a number: calls of getppid that begin this many operations, then end them
 )
 
-// What the second argument of getppid says in workKeys, of the thing that the first one
-// names. The kernel ignores both.
+// Values of the second argument of getppid in workKeys; the first argument names the
+// operation. The kernel ignores both.
 const (
 	keyBegins = 1
 	keyEnds   = 2
 )
 
-// A worker does a part of the work: the steps from one to another.
+// A worker does a part of the work: the steps of a range.
 type worker struct {
 	step func(from, to int)
-	// clock is that of the thread, or of all threads where several work.
+	// clock is the CPU clock of the thread, or of all threads if several work.
 	clock int32
-	// typical is the time of a step, of those of all parts.
+	// typical computes the time of a step from the times of all parts.
 	typical func([]float64) float64
 	close   func()
 }
@@ -51,7 +51,8 @@ func workerOf(kind string) (*worker, error) {
 			}
 		}
 	case kind == workProbed:
-		// A return probe changes the stack, which nobody must walk meanwhile.
+		// A return probe changes the stack, which the garbage collector must
+		// not walk meanwhile.
 		debug.SetGCPercent(-1)
 		w.step = func(from, to int) {
 			for i := from; i < to; i++ {
@@ -65,7 +66,7 @@ func workerOf(kind string) (*worker, error) {
 		if err != nil || keys < 1 {
 			return nil, fmt.Errorf("work %s: want a number of keys", kind)
 		}
-		w.typical = trimmed // beginnings and ends do not take the same time
+		w.typical = trimmed // begins and ends take different times
 		w.step = func(from, to int) {
 			for i := from; i < to; i++ {
 				what := keyBegins + i/keys%2*(keyEnds-keyBegins)
@@ -80,12 +81,12 @@ func workerOf(kind string) (*worker, error) {
 
 var probedSum int
 
-// probed is the function that probes are set on.
+// probed is the function on which probes are set.
 //
 //go:noinline
 func probed(n int) int { return n ^ probedSum }
 
-// pipe has another thread answer.
+// pipe starts the thread that answers each byte.
 func (w *worker) pipe() error {
 	var there, back [2]int
 	for _, p := range []*[2]int{&there, &back} {
@@ -125,7 +126,7 @@ func (w *worker) pipe() error {
 	return nil
 }
 
-// trimmed is the mean without the tenth that is smallest, and the one that is largest.
+// trimmed is the mean without the smallest tenth and the largest tenth.
 func trimmed(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	cut := len(sorted) / 10
@@ -136,7 +137,8 @@ func trimmed(values []float64) float64 {
 	return sum / float64(len(sorted)-2*cut)
 }
 
-// kernelProbes is why no probes of the kernel are measured here; nil if they are.
+// kernelProbes returns the reason why probes in the kernel cannot be measured
+// here; nil if they can.
 func kernelProbes() error {
 	if _, err := os.Stat("/sys/bus/event_source/devices/kprobe"); err != nil {
 		return fmt.Errorf("probes of the kernel: %w", errMissing)

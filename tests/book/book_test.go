@@ -19,14 +19,15 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// atOnce is how many commands run beside each other.
+// atOnce is how many commands run at the same time.
 const atOnce = 4
 
 var (
-	// open are words that the reader replaces by something of the own.
+	// open matches words that a reader replaces, such as PID.
 	open = regexp.MustCompile(`\.\.\.|\b(EVENTS?|PROFILER|NAME|SCRIPT|DIR|CONFIG|TID|URL|START|END|LIB|` +
 		`WHAT|TOPIC)\b`)
-	// machine is what a machine lacks, without the command being wrong.
+	// machine matches errors about features that this machine lacks; the
+	// command is right nevertheless.
 	machine = regexp.MustCompile(`not supported by this kernel|this machine has no PMU|no such function|` +
 		`no USDT probes|none below /sys/fs|not in the recording|no such container|no container|no pod|` +
 		`no such file or directory|no such block device|no hierarchy with perf_event is mounted|` +
@@ -35,11 +36,11 @@ var (
 		"FILE", "libc", "-p 4711", fmt.Sprint("-p ", os.Getpid()))
 )
 
-// shipped are the scripts that come along.
+// shipped are the names of the scripts that come with ppscript.
 var shipped = append(stdlib.Names(), scriptlib.Names()...)
 
-// TestCommandsAreUnderstood has every command of the book explained: its
-// options exist, its events and fields do, its functions compile.
+// TestCommandsAreUnderstood runs explain for every command of the book: its
+// options, events and fields exist, and its functions compile.
 func TestCommandsAreUnderstood(t *testing.T) {
 	t.Parallel()
 	bin, dir := testkit.PPScript(t), t.TempDir()
@@ -74,9 +75,11 @@ func TestCommandsAreUnderstood(t *testing.T) {
 	}
 }
 
-// wrong says what ppscript does not understand of a command; "" if it does.
+// wrong returns the error of a command that ppscript does not understand; "" if
+// there is none.
 func (c command) wrong(t *testing.T, bin, dir string) string {
-	// The program that is observed is looked for too. It may not be here, and what it is does not matter.
+	// ppscript also looks for the observed program, which may not be installed here; any program
+	// will do.
 	args, workload, _ := strings.Cut(filled.Replace(c.args), " -- ")
 	if workload != "" {
 		args += " -- true"
@@ -117,7 +120,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestTutorial types what the tutorial says, and compares what is printed: the
+// TestTutorial runs the commands of the tutorial, and compares the output: the
 // headings of tables, and lines without numbers.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
@@ -132,7 +135,7 @@ func TestTutorial(t *testing.T) {
 	for _, b := range blocks("tutorial") {
 		for _, c := range typed(b) {
 			n++
-			// Others keep the machine busy: what is slow, or lost, may be another thing then.
+			// Other work on the machine can change which things are slow or lost.
 			testkit.Again(t, func() (wrong []string) {
 				for _, text := range c.wrong(t, bin, dir) {
 					wrong = append(wrong, fmt.Sprintf("tutorial.md:%d: $ %s\n%s", b.first, c.line, text))
@@ -146,13 +149,13 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
-// An example is a command that the reader types, and what is printed.
+// An example is a command of the tutorial and its output.
 type example struct {
 	line  string
 	lines []string
 }
 
-// typed are the commands of a block.
+// typed returns the examples of a block.
 func typed(b block) []example {
 	var list []example
 	for _, line := range b.lines {
@@ -166,7 +169,7 @@ func typed(b block) []example {
 	return list
 }
 
-// wrong says what is not as the tutorial shows it.
+// wrong returns the differences between the output and the tutorial.
 func (x example) wrong(t *testing.T, bin, dir string) (wrong []string) {
 	line := fmt.Sprintf("cd %s && %s %s", dir, bin, strings.TrimPrefix(x.line, "ppscript "))
 	out := testkit.StartFor(t, time.Minute, "sh", "-c", line).Wait()

@@ -1,5 +1,5 @@
-// Package book has the tests of docs/: its commands are understood, its scripts
-// are right, and the tutorial happens as it says.
+// Package book tests docs/: ppscript understands its commands, its scripts pass
+// check, and the commands of the tutorial print the output that it shows.
 package book
 
 import (
@@ -28,8 +28,7 @@ var (
 	remark = regexp.MustCompile(`\s{2,}#.*$`)
 )
 
-// commands are the command lines of a page, in code and in sentences and
-// tables.
+// commands returns the command lines of a page, in code, sentences and tables.
 func commands(name string) []command {
 	text, _ := docs.Page(name)
 	lines := strings.Split(text, "\n")
@@ -55,7 +54,8 @@ func commands(name string) []command {
 	return list
 }
 
-// blocks are the indented parts of a page; empty lines inside belong to them.
+// blocks returns the indented parts of a page; empty lines inside belong to
+// them.
 func blocks(name string) []block {
 	text, _ := docs.Page(name)
 	var list []block
@@ -77,8 +77,8 @@ func blocks(name string) []block {
 	return list
 }
 
-// scripts are the blocks of a page that are whole scripts: such begin with the
-// text that becomes their help.
+// scripts returns the blocks of a page that are whole scripts: they begin with
+// the text that becomes their help.
 func scripts(name string) []block {
 	var list []block
 	for _, b := range blocks(name) {
@@ -86,7 +86,7 @@ func scripts(name string) []block {
 		if strings.HasPrefix(text, `"""`) && strings.Contains(text, "def main(") {
 			end := len(b.lines)
 			for i, line := range b.lines {
-				// Output and commands may follow, in the same indented part.
+				// Output and commands may follow in the same indented part.
 				if i > 0 && (strings.HasPrefix(line, "ppscript ") || strings.HasPrefix(line, "$ ")) {
 					end = i
 					break

@@ -47,7 +47,7 @@ killsnoop kprobe opensnoop perf-stat-hist reset-ftrace syscount tcpretrans tpoin
 `
 )
 
-// Each name that people type is that of a script here, or some page says what to write in its place.
+// Each of these names is the name of a script, or a page names the command that does the same.
 func TestToolsOfOthersAreFound(t *testing.T) {
 	for _, names := range []string{bccTools, libbpfTools, bpftraceTools, perfTools} {
 		for _, name := range strings.Fields(names) {

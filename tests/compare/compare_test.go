@@ -38,9 +38,10 @@ func ppscript(t *testing.T, args ...string) testkit.Output {
 	return testkit.StartFor(t, bound, append([]string{testkit.PPScript(t)}, args...)...).Wait().Want(t, 0)
 }
 
-// Intervals of one run are compared with others of it: in a hundred comparisons, at most five find a
-// difference that is none. Drawn at random, the two sides have all the noise that the machine had. Neighbours
-// have that of their time: how fast the machine was may have changed, but not the mix of calls.
+// Intervals of one run are compared with other intervals of it: in a hundred comparisons, at most
+// five find a false difference. Intervals drawn at random have all the noise of the whole run on
+// both sides. Neighbouring intervals have the noise of their time: the machine's speed may have
+// changed, but not the mix of calls.
 func TestARunDoesNotDifferFromItself(t *testing.T) {
 	program := work(t)
 	file := filepath.Join(t.TempDir(), "a.json")
@@ -116,16 +117,16 @@ func TestMoreOfOneCallComesFirst(t *testing.T) {
 			wrong = append(wrong, fmt.Sprintf("the same: got %+v %+v, want no difference of calls", r, rows))
 		}
 		r, rows = diff(t, before, run("c", 60, "--format", "json"), "--per", "share")
-		// The machine may be faster or slower than it was: that is a difference, too.
+		// The machine's speed may have changed, which is a difference too.
 		calls := slices.DeleteFunc(rows, func(x row) bool { return x.Column != "calls" })
 		if len(calls) == 0 || calls[0].Row != "getppid(110)" || !(calls[0].Low > 5 && calls[0].High < 20) ||
 			calls[0].P > 0.05 {
 			return append(wrong, fmt.Sprintf("got %+v %+v, want more calls of getppid first", r, rows))
 		}
-		// Parts are compared like results.
+		// Partial results are compared like results.
 		r, rows = diff(t, run("d", 50, "--partials"), run("e", 60, "--partials"), "--per", "share")
 		calls = slices.DeleteFunc(rows, func(x row) bool { return x.Column != "calls" })
-		if len(calls) == 0 || calls[0].Row != "110" { // as parts have it
+		if len(calls) == 0 || calls[0].Row != "110" { // as in partial results
 			wrong = append(wrong, fmt.Sprintf("parts: got %+v %+v, want more calls of getppid first", r,
 				rows))
 		}
@@ -169,7 +170,7 @@ type row struct {
 	Differs                    bool
 }
 
-// verdict is the record diff.
+// A verdict is a record of type diff.
 type verdict struct {
 	Compared, Differ, Unjudged int
 	Judged                     bool
@@ -198,7 +199,8 @@ func diff(t *testing.T, before, after string, more ...string) (verdict, []row) {
 	return all[0], rows
 }
 
-// A run beside its baseline: each interval is compared, and all of it at the end.
+// A run with a baseline: each interval is compared with it, and the whole run at
+// the end.
 func TestBaseline(t *testing.T) {
 	program, dir := work(t), t.TempDir()
 	saved := filepath.Join(dir, "a.json")

@@ -1,5 +1,5 @@
-// Package data tests that the recordings say what their READMEs promise, by
-// reading them without any profiler.
+// Package data tests that the recordings contain the events that their READMEs
+// describe. It reads them without any profiler.
 package data
 
 import (
@@ -18,7 +18,7 @@ import (
 	"ppscript/runtime/source/perfdata"
 )
 
-// svmReasons are the exit reasons of AMD's manual that kvm.data has.
+// svmReasons are the exit reasons in kvm.data, named as in AMD's manual.
 var svmReasons = map[int64]string{0x60: "interrupt", 0x72: "cpuid", 0x78: "hlt", 0x7b: "io", 0x400: "npf"}
 
 // A kvmSample is an exit, or an entry if reason is empty.
@@ -109,8 +109,8 @@ func TestKVMCounts(t *testing.T) {
 	}
 }
 
-// The pairs of an exit and the next entry of its thread are as many and as
-// long as perf kvm measured.
+// Number and length of the pairs of an exit and the next entry of its thread
+// equal the values of perf kvm.
 func TestKVMLatency(t *testing.T) {
 	pending := map[int32]kvmSample{}
 	delays := map[string][]int64{}
@@ -143,7 +143,7 @@ func TestKVMLatency(t *testing.T) {
 	}
 }
 
-// kvmOracle is kvm.txt, line by line in words.
+// kvmOracle returns the words of each line of kvm.txt.
 func kvmOracle(t *testing.T) [][]string {
 	t.Helper()
 	text, err := os.ReadFile("kvm.txt")

@@ -57,10 +57,11 @@ func makeLocks(path string) error {
 	return w.Finish()
 }
 
-// locks.data is what makeLocks writes.
+// locks.data must equal the output of makeLocks.
 func TestLocksAreAsWritten(t *testing.T) { asWritten(t, "locks.data", makeLocks) }
 
-// asWritten compares a file with what make writes, and makes it anew under -update.
+// asWritten compares a file with the output of make; with -update it writes the
+// file anew.
 func asWritten(t *testing.T, name string, make func(path string) error) {
 	t.Helper()
 	if *update {

@@ -20,8 +20,9 @@ type memoryAccess struct {
 	src                 uint64
 }
 
-// memoryAccesses are those of memory.data. The data sources are what CPUs say:
-// the level, as bits and as a number, and what snoop, TLB and lock were.
+// memoryAccesses are the samples of memory.data. Their data sources have the
+// form that CPUs report: the level as bits and as a number, and the results of
+// snoop, TLB and lock.
 func memoryAccesses() []memoryAccess {
 	const (
 		l3, l1     = 0x02<<5 | 0x40<<5 | 0x03<<33, 0x02<<5 | 0x08<<5 | 0x01<<33
@@ -118,5 +119,5 @@ func makeMemory(path string) error {
 	return w.Finish()
 }
 
-// memory.data is what makeMemory writes.
+// memory.data must equal the output of makeMemory.
 func TestMemoryIsAsWritten(t *testing.T) { asWritten(t, "memory.data", makeMemory) }

@@ -9,11 +9,12 @@ import (
 	"ppscript/runtime/source/perfdata"
 )
 
-// sharing.data has accesses to cache lines that threads share, as perf c2c record has them: four threads on
-// four CPUs of two nodes. Two of them have a counter each on the line at 0x7f0000002000, so that one finds it
-// changed by the other; the line at 0x7f0000003040 is passed around within a node; others are not shared.
+// sharing.data has accesses to cache lines that threads share, as perf c2c record has them: four
+// threads on four CPUs of two nodes. Two of them have a counter each on the line at 0x7f0000002000,
+// so that each finds the line changed by the other; the line at 0x7f0000003040 is passed around
+// within a node; others are not shared.
 
-// What the CPU says of an access: union perf_mem_data_src.
+// Bits of an access's data source: union perf_mem_data_src.
 const (
 	opLoad, opStore = 0x02, 0x04
 	srcL1           = 0x02<<5 | 0x08<<5 | 0x01<<33
@@ -28,7 +29,7 @@ const (
 	blkNA           = 0x01 << 40
 )
 
-// sharedAccesses are those of sharing.data.
+// sharedAccesses are the samples of sharing.data.
 func sharedAccesses() (list []memoryAccess) {
 	add := func(n int, cpu uint32, addr, latency, src uint64) {
 		for range n {
@@ -60,7 +61,7 @@ func numa() []byte {
 	b := le.AppendUint32(nil, 2)
 	for node, cpus := range []string{"0-1", "2-3"} {
 		b = le.AppendUint32(b, uint32(node))
-		b = le.AppendUint64(le.AppendUint64(b, 1<<20), 1<<19) // kB, and free ones
+		b = le.AppendUint64(le.AppendUint64(b, 1<<20), 1<<19) // total memory and free memory in kB
 		text := make([]byte, 64)
 		copy(text, cpus)
 		b = append(le.AppendUint32(b, uint32(len(text))), text...)
@@ -81,7 +82,8 @@ func makeSharing(path string) error {
 	}
 	le := binary.LittleEndian
 	now, cpu := uint64(999_000_000), uint32(0)
-	// record writes a record with what identifies it behind it: tid, time, cpu, id.
+	// record writes a record, followed by the members that identify it: tid, time,
+	// cpu, id.
 	record := func(kind uint32, misc uint16, body []byte) error {
 		b := le.AppendUint32(nil, kind)
 		b = le.AppendUint16(b, misc)
@@ -145,5 +147,5 @@ func makeSharing(path string) error {
 	return w.Finish()
 }
 
-// sharing.data is what makeSharing writes.
+// sharing.data must equal the output of makeSharing.
 func TestSharingIsAsWritten(t *testing.T) { asWritten(t, "sharing.data", makeSharing) }

@@ -14,7 +14,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// sample has each kind of word.
+// sample is a script with each kind of word.
 const sample = `# who wakes
 """Prose: sched:sched_switch."""
 load("@stdlib//lib/x.star", "x")
@@ -24,7 +24,7 @@ def main(o):
     return agg.sum("n"), 10 * ms, 0x1f
 `
 
-// colours are words of the sample, and what they are to VS Code and to Vim.
+// colours are words of the sample with their kinds in VS Code and in Vim.
 var colours = []struct{ line, word, scope, group string }{
 	{"# who", "who", "comment.line", "pythonComment"},
 	{`"""Prose`, "Prose", "string.quoted.docstring", "pythonString"},
@@ -41,7 +41,8 @@ var colours = []struct{ line, word, scope, group string }{
 	{"return agg", "0x1f", "constant.numeric", "pythonNumber"},
 }
 
-// place is where a word of the sample is: line from 0, column in bytes.
+// place returns the position of a word in the sample: line from 0, column in
+// bytes.
 func place(t *testing.T, line, word string) (row, column int) {
 	t.Helper()
 	for i, text := range strings.Split(sample, "\n") {
@@ -54,7 +55,7 @@ func place(t *testing.T, line, word string) (row, column int) {
 	return 0, 0
 }
 
-// The grammar for VS Code, in the hands of the engine that VS Code has.
+// VS Code's own engine applies the grammar for VS Code.
 func TestColoursOfVSCode(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, testkit.Node, testkit.NodeModule("vscode-textmate"),
@@ -103,7 +104,7 @@ registry.loadGrammar("source.ppscript").then((g) => {
 	}
 }
 
-// Vim finds out what the file is, and colours it.
+// Vim recognizes the type of the file, and colours it.
 func TestColoursOfVim(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, testkit.Vim)
@@ -142,7 +143,7 @@ func TestColoursOfVim(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(string(told), "\n")[1:]
-	if len(lines) < len(colours)+2 { // it also tells of the file that it opens
+	if len(lines) < len(colours)+2 { // Vim also prints a line about the file that it opens
 		t.Fatalf("got %q, want %d lines", told, len(colours)+2)
 	}
 	for i, c := range colours {
@@ -158,7 +159,8 @@ func TestColoursOfVim(t *testing.T) {
 	}
 }
 
-// The grammars have all words of the language: they are made anew when these change.
+// The grammars contain all words of the language; after a change of these they must
+// be generated again.
 func TestGrammarsAreCurrent(t *testing.T) {
 	t.Parallel()
 	r, err := all.Tests(nil)

@@ -1,5 +1,5 @@
-// Package editors tests the server for editors as an editor sees it: by the
-// Language Server Protocol, over the pipes of a process.
+// Package editors tests the language server in the way that an editor uses it:
+// by the Language Server Protocol, over the pipes of a process.
 package editors
 
 import (
@@ -67,7 +67,7 @@ func edit(t *testing.T, path string) *editor {
 	stream := jsonrpc2.NewBufferedStream(pipe{out, in}, jsonrpc2.VSCodeObjectCodec{})
 	e.conn = jsonrpc2.NewConn(ctx, stream, told)
 	t.Cleanup(func() {
-		// A server ends when it is told to, with status 0.
+		// A server ends with status 0 when the editor requests it.
 		defer end()
 		if err := e.conn.Call(ctx, "shutdown", nil, nil); err != nil {
 			t.Errorf("shutdown: %v", err)
@@ -105,7 +105,7 @@ func (e *editor) call(method string, params, result any) {
 	}
 }
 
-// types makes text the content of the document.
+// types replaces the content of the document by text.
 func (e *editor) types(text string) {
 	e.t.Helper()
 	e.text = text
@@ -120,7 +120,7 @@ func (e *editor) types(text string) {
 		"contentChanges": []any{map[string]any{"text": text}}})
 }
 
-// at is the request about the place behind the text before.
+// at makes a request about the position after the text before.
 func (e *editor) at(before string) map[string]any {
 	e.t.Helper()
 	i := strings.Index(e.text, before)
@@ -129,12 +129,12 @@ func (e *editor) at(before string) map[string]any {
 	}
 	head := e.text[:i+len(before)]
 	line := strings.Count(head, "\n")
-	column := len([]rune(head[strings.LastIndexByte(head, '\n')+1:])) // no character here has two units
+	column := len([]rune(head[strings.LastIndexByte(head, '\n')+1:])) // no character here takes two UTF-16 units
 	return map[string]any{"textDocument": map[string]any{"uri": e.uri},
 		"position": map[string]any{"line": line, "character": column}}
 }
 
-// completions are the words that may follow before.
+// completions returns the words that the server offers after the text before.
 func (e *editor) completions(before string) []string {
 	e.t.Helper()
 	var items []struct{ Label string }
@@ -156,7 +156,8 @@ func (e *editor) hover(before string) string {
 	return answer.Contents.Value
 }
 
-// definition is the file and the line, from 1, where the name behind before is bound.
+// definition returns the file and the line, from 1, where the name after the text
+// before is defined.
 func (e *editor) definition(before string) (file string, line int) {
 	e.t.Helper()
 	var answer *struct {
@@ -170,7 +171,7 @@ func (e *editor) definition(before string) (file string, line int) {
 	return strings.TrimPrefix(answer.URI, "file://"), answer.Range.Start.Line + 1
 }
 
-// next is the next list of problems.
+// next waits for the next list of diagnostics.
 func (e *editor) next() []problem {
 	e.t.Helper()
 	select {
@@ -222,8 +223,8 @@ func TestEditor(t *testing.T) {
 
 	t.Run("problems", func(t *testing.T) {
 		e.t = t
-		// A mistake is where it is, with its hint, before anything is saved; characters
-		// count, not bytes.
+		// A mistake is reported at its place, with its hint, before anything is saved;
+		// columns count characters, not bytes.
 		e.types(strings.Replace(text, `"pid != 1"`, `"é" if o.than else "piid != 1"`, 1))
 		e.types(strings.Replace(text, "found.by(", `found.bye(`, 1))
 		list := e.next()
@@ -235,15 +236,15 @@ func TestEditor(t *testing.T) {
 		if list := e.next(); len(list) != 1 || list[0].Severity != 1 {
 			t.Errorf("got %+v, want one error", list)
 		}
-		// What is slow is told as such.
+		// A function that stays interpreted gets a note.
 		e.types("def main(o):\n    names = {}\n    return tracepoint(\"sched:sched_wakeup\")" +
 			".where(lambda e: names.get(e.comm, 0) < 3).count()\n")
 		if list := e.next(); len(list) != 1 || list[0].Severity != 3 ||
 			!strings.Contains(list[0].Message, "interpreted") {
 			t.Errorf("got %+v, want that the function is interpreted", list)
 		}
-		// An event that this kernel lacks is a mistake. A user who may not ask the kernel is told so, where
-		// the event is.
+		// An event that this kernel lacks is a mistake. A user without access to the kernel's
+		// events gets a note at the event.
 		e.types("def main(o):\n    return tracepoint(\"mine:own_event\").count()\n")
 		severity, message, line := 1, "no event system mine", 0
 		if testkit.Lacks(testkit.Tracefs) {
@@ -318,7 +319,7 @@ func TestEditor(t *testing.T) {
 				t.Errorf("of %q: got %s:%d, want %s:%d", c.before, file, n, c.file, c.line)
 			}
 		}
-		// Of the library in the program one can read the file.
+		// For a library inside the program, the server writes a file to read.
 		e.types("load(\"@stdlib//lib/names.star\", \"named\")\n\ndef main(o):\n    return named\n")
 		file, n := e.definition("return nam")
 		source, err := os.ReadFile(file)
@@ -421,7 +422,8 @@ func TestEditor(t *testing.T) {
 		if len(edits) != 1 || edits[0].NewText != "x = 1\n" {
 			t.Errorf("got %v, want x = 1", edits)
 		}
-		// What has mistakes, and what is in style, stays.
+		// A text with mistakes, and a text that is formatted already, stay as
+		// they are.
 		for _, text := range []string{"x = (\n", "x = 1\n"} {
 			e.types(text)
 			e.call("textDocument/formatting", e.at("x"), &edits)
@@ -432,7 +434,8 @@ func TestEditor(t *testing.T) {
 	})
 }
 
-// What is no request, or about no document, is refused; the server goes on.
+// A message that is no request, or that is about an unknown document, is
+// refused; the server goes on.
 func TestWrongRequests(t *testing.T) {
 	e := edit(t, "/nowhere/new.star")
 	for method, params := range map[string]any{
@@ -444,7 +447,8 @@ func TestWrongRequests(t *testing.T) {
 			t.Errorf("%s: got no error", method)
 		}
 	}
-	// A file that does not exist yet is checked as well, and places behind its end are none.
+	// A file that does not exist yet is checked too, and positions after its end are
+	// refused.
 	e.types("def main(o):\n    return nope\n")
 	if list := e.next(); len(list) != 1 || !strings.Contains(list[0].Message, "nope") {
 		t.Errorf("got %v, want that nope is not known", list)
