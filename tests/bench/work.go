@@ -20,7 +20,7 @@ const (
 	workPipe   = "pipe"   // a byte to another thread on the same CPU, and back
 	workProbed = "probed" // a function of the program's own
 	workC      = "c"      // a function of a program in C, testdata/probed.c
-	workKeys   = "keys"   // followed by a number: calls of getppid that begin this many operations, then end them
+	workKeys   = "keys"   // and a number: calls of getppid that begin so many operations, then end them
 )
 
 // Values of the second argument of getppid in workKeys; the first argument names the

@@ -129,7 +129,7 @@ func (e *editor) at(before string) map[string]any {
 	}
 	head := e.text[:i+len(before)]
 	line := strings.Count(head, "\n")
-	column := len([]rune(head[strings.LastIndexByte(head, '\n')+1:])) // no character here takes two UTF-16 units
+	column := len([]rune(head[strings.LastIndexByte(head, '\n')+1:])) // here a character is one UTF-16 unit
 	return map[string]any{"textDocument": map[string]any{"uri": e.uri},
 		"position": map[string]any{"line": line, "character": column}}
 }

@@ -19,19 +19,20 @@ import (
 
 // This file compares what two engines printed as JSON.
 
-// How far times may be from each other: perEvent for what happens between the
-// two looks at the clock, once for what comes in between now and then, and a share
-// of the time itself.
+// How far times may be from each other: perEvent for the time between the two
+// readings of the clock, once for a rare interruption between them, and a share of
+// the time itself.
 const (
 	once     = 100e3 // ns, of one event: an interrupt
 	perEvent = 20e3  // ns
 	share    = 0.1
 )
 
-// missed is how many of so many events perf may not have got.
+// missed returns how many of n events perf may have missed.
 func missed(events float64) float64 { return 6 + 0.15*events }
 
-// events is how many events a row is of; -1 if it does not say.
+// events returns the number of events of a row; -1 if the row has no such
+// column.
 func events(row testkit.Row) float64 {
 	for _, name := range counted {
 		if n, err := number(row[name]); err == nil {
@@ -41,8 +42,8 @@ func events(row testkit.Row) float64 {
 	return -1
 }
 
-// forget takes the rows away that others lack and that are of no more events than
-// may be missed.
+// forget removes the rows that the other side lacks, if they have no more events
+// than perf may miss.
 func forget(rows, others map[string]testkit.Row) {
 	for key, row := range rows {
 		if others[key] == nil && events(row) <= missed(0) {
@@ -51,10 +52,10 @@ func forget(rows, others map[string]testkit.Row) {
 	}
 }
 
-// quantileError is what a quantile may be wrong by; see the README.
+// quantileError is the largest relative error of a quantile; see the README.
 const quantileError = 0.008
 
-// A record is a table, a histogram or stacks; members that one of them does not
+// A record is a table, a histogram or stacks; members that its type does not
 // have are empty.
 type record struct {
 	Name, Title string
@@ -72,10 +73,10 @@ type record struct {
 
 type column struct{ Name, Kind, Unit string }
 
-// An Outcome is what came of a comparison.
+// An Outcome is the result of a comparison.
 type Outcome struct {
-	Rows int // that were compared
-	// Lost is how many events an engine lost, of any process.
+	Rows int // rows that were compared
+	// Lost is the number of events of any process that an engine lost.
 	Lost  int64
 	Wrong []string // the differences
 }
@@ -114,8 +115,8 @@ func (c *Comparison) records(o *Outcome, words map[string]string, k, n *record) 
 	o.Lost += k.Loss["lost"] + k.Loss["dropped"] + k.Loss["broken"] + n.Loss["lost"] + n.Loss["dropped"] +
 		n.Loss["broken"]
 	for _, loss := range []string{"errors", "evicted", "unmatched"} {
-		// Halves of pairs whose other halves came before an engine looked,
-		// or behind.
+		// These are halves of pairs whose other half came before an engine
+		// began to observe, or after it ended.
 		if d := k.Loss[loss] - n.Loss[loss]; d != 0 &&
 			(loss != "unmatched" || c.ByThread && (d < -8 || d > 8)) {
 			o.differ("%s: got %d %s, want %d", n.Name, k.Loss[loss], loss, n.Loss[loss])
@@ -152,7 +153,7 @@ func (c *Comparison) records(o *Outcome, words map[string]string, k, n *record) 
 		}
 		for _, col := range n.Columns {
 			if c.Wakes && col.Name == "unseen" {
-				continue // wake-ups that an engine did not get
+				continue // wake-ups that an engine missed
 			}
 			if !slices.Contains(keys, col.Name) && !slices.Contains(c.Ignore, col.Name) {
 				o.cell(n, key, col, kr[key], row, c.lost(k))
@@ -161,7 +162,7 @@ func (c *Comparison) records(o *Outcome, words map[string]string, k, n *record) 
 	}
 }
 
-// lost is how many events may be missing of a row that programs counted.
+// lost returns how many events may be missing from a row that programs counted.
 func (c *Comparison) lost(k *record) float64 {
 	if !c.Recursive || c.Mine != nil {
 		return 0
@@ -169,7 +170,7 @@ func (c *Comparison) lost(k *record) float64 {
 	return float64(k.Loss["lost"])
 }
 
-// keys are the columns that name a row.
+// keys are the columns that identify a row.
 func (c *Comparison) keys(n *record) (keys []string) {
 	for _, col := range append(slices.Clone(n.Columns), n.Keys...) {
 		if col.Kind == "key" && !slices.Contains(c.Ignore, col.Name) {
@@ -179,8 +180,8 @@ func (c *Comparison) keys(n *record) (keys []string) {
 	return keys
 }
 
-// rows are the scene's rows by key. Where columns of the key are ignored, several
-// rows become one, with the sums of their numbers.
+// rows returns the scene's rows by key. If columns of the key are ignored,
+// several rows become one, with the sums of their numbers.
 func (c *Comparison) rows(r *record, keys []string, words map[string]string) map[string]testkit.Row {
 	rows, merged := map[string]testkit.Row{}, map[string]int{}
 	for _, row := range r.Rows {
@@ -209,7 +210,8 @@ func (c *Comparison) rows(r *record, keys []string, words map[string]string) map
 	return rows
 }
 
-// text is a cell as it is shown. Numbers of stacks are those of a run.
+// text returns a cell as it is shown. Its text is preferred, because the
+// numbers of stacks differ between runs.
 func text(row testkit.Row, column string) string {
 	if s, ok := row[column+"_text"]; ok {
 		return fmt.Sprint(s)
@@ -248,7 +250,7 @@ func (c *Comparison) mine(row testkit.Row, words map[string]string) bool {
 	return true
 }
 
-// counted are the names of columns that say how many events a row is of.
+// counted are the names of columns with the number of events of a row.
 var counted = []string{
 	"calls", "count", "runs", "reqs", "waits", "exits", "stalls", "ended", "requests", "sched-in",
 	"switches", "objects",
@@ -284,8 +286,8 @@ func (o *Outcome) cell(n *record, key string, col column, k, row testkit.Row, lo
 }
 
 // compareBuckets compares histograms. An event whose time differs may be in the
-// bucket beside: so much of one histogram lies below a bound as of the other below
-// the bound before and the one behind.
+// next bucket. So the number of values of one histogram below a bound must lie
+// between the numbers of the other below the previous and below the next bound.
 func (o *Outcome) compareBuckets(n *record, key string, k, row []any) {
 	below := func(buckets []any) map[string]float64 {
 		sums, sum := map[string]float64{}, 0.0
@@ -341,7 +343,7 @@ func (c *Comparison) stacks(o *Outcome, k, n *record) {
 	}
 }
 
-// difference is what only one of two sorted lists has.
+// difference returns the elements that only one of two sorted lists has.
 func difference(got, want []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "got %d, want %d", len(got), len(want))
@@ -361,7 +363,7 @@ func difference(got, want []string) string {
 	return b.String()
 }
 
-// folded are stacks as lines, sorted.
+// folded returns stacks as sorted lines.
 func folded(r *record) (lines []string) {
 	for _, s := range r.Stacks {
 		line := fmt.Sprintf("%v %d %d", s.Key, s.Count, s.Value)
@@ -374,9 +376,9 @@ func folded(r *record) (lines []string) {
 	return lines
 }
 
-// heaviest is the function of the stacks that most of all samples are in, and
-// more than half; "" if there is none. Of those that are in as many it is the
-// first.
+// heaviest returns the function that is in most samples, if these are more than
+// half of all; "" if there is none. If several functions are in as many
+// samples, it is the first.
 func heaviest(r *record) (most string) {
 	in, all := map[string]int64{}, int64(0)
 	for _, s := range r.Stacks {
@@ -397,25 +399,26 @@ func heaviest(r *record) (most string) {
 	return most
 }
 
-// timed are the names of fields that tell times.
+// timed are the names of fields that are times.
 var timed = regexp.MustCompile(
 	`^(time|took|wait|delay|ran|age|lasted|since|period|latency|rundelay|slot|begin|end)$`)
 
-// A line is one of a log: thread and event. took is how long that lasted, ns; 0 if it does not say.
+// A line is a line of a log: thread and event. took is how long the event lasted, in ns; 0 if the
+// line does not say.
 type line struct {
 	text string
 	took float64
 }
 
-// lasting are the names of fields that tell how long something took.
+// lasting are the names of fields that are durations.
 var lasting = []string{"delay", "took", "lasted", "latency", "wait", "rundelay", "ran"}
 
-// than is the option by which a script shows what is longer.
+// than is the option of scripts that show only events longer than a threshold.
 var than = regexp.MustCompile(`--(?:only-)?than=(\S+)`)
 
-// bothSides are the texts of the lines of two engines. Each takes its own times, so that one may find longer
-// than the threshold what the other finds shorter: of lines that one of them lacks those are left out whose
-// times the threshold does not decide.
+// bothSides returns the texts of the lines of two engines. Each engine reads its own clock, so an
+// event may be longer than the threshold for one engine and shorter for the other. Lines that only
+// one engine has are left out if their time is so close to the threshold.
 func (c *Comparison) bothSides(a, b []line) (as, bs []string) {
 	limit := 0.0
 	if option := than.FindStringSubmatch(c.Args); option != nil {
@@ -423,7 +426,7 @@ func (c *Comparison) bothSides(a, b []line) (as, bs []string) {
 			limit = float64(d) + share*float64(d) + once
 		}
 	}
-	count := map[string]int{} // lines of a, less those of b
+	count := map[string]int{} // lines of a minus lines of b
 	for _, l := range a {
 		count[l.text]++
 	}
@@ -444,7 +447,7 @@ func (c *Comparison) bothSides(a, b []line) (as, bs []string) {
 	return rest(a, 1), rest(b, -1)
 }
 
-// lines are the lines of logs.
+// lines returns the lines of logs.
 func (c *Comparison) lines(t testing.TB, words map[string]string, output string) (lines []line) {
 	for _, e := range testkit.Events(t, output) {
 		fields := testkit.Row(e.Fields)
@@ -476,7 +479,7 @@ func (c *Comparison) lines(t testing.TB, words map[string]string, output string)
 	return lines
 }
 
-// A detail is a slow pair with what happened during it.
+// A detail is a slow pair with the events during it.
 type detail struct {
 	Name, Pair string
 	Delay      float64 // ns
@@ -499,8 +502,8 @@ func (e *detailEvent) String() string {
 	return fmt.Sprintf("%s %d/%d [%d] %s %s", e.Comm, e.PID, e.TID, e.CPU, e.Event, e.Text)
 }
 
-// String has the events in their order. Those before and after the pair are there as they
-// come near enough, by times that are not the same in both engines.
+// String lists the events in order, without those before and after the pair: which of
+// these are near enough depends on times, which are not the same in both engines.
 func (d *detail) String() string {
 	text := fmt.Sprintf("%s %s incomplete=%v: %s", d.Name, d.Pair, d.Incomplete, &d.Start)
 	for i := range d.Events {

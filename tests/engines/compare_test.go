@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Of what lasts about as long as a threshold one engine may have a line and the other none. What lasts
-// longer, or does not say how long, is in both.
+// For an event that lasts about as long as the threshold, one engine may have a line and the other
+// none. Events that last longer, or whose line has no duration, are in both.
 func TestBothSidesOfAThreshold(t *testing.T) {
 	f := func(args string, kernel, native []line, equal bool) {
 		t.Helper()
@@ -30,7 +30,7 @@ func TestBothSidesOfAThreshold(t *testing.T) {
 	f("--than=1ms", at(2000), nil, false)
 	f("--than=50us", []line{{"no time", 0}}, nil, false)
 	f("", at(51), nil, false)
-	// As many are left out as the other lacks.
+	// As many lines are left out as the other side lacks.
 	same := []line{{"a", 60e3}, {"a", 61e3}, {"a", 900e3}}
 	f("--than=50us", same, same[1:], true)
 	f("--than=50us", same, nil, false)

@@ -1,14 +1,14 @@
-// Package engines has every script that comes along and fits into the kernel,
-// and compares what it shows there with what it shows without: both engines at
-// the same time, on the same events. A script that fits and is in no comparison
-// fails TestEachScriptIsCompared.
+// Package engines compares, for every shipped script that can run in the
+// kernel, its output there with its output in user space: both engines run at
+// the same time, on the same events. A script that fits into the kernel and is
+// in no comparison fails TestEachScriptIsCompared.
 //
-// What is compared: tables by name and title; rows by their keys, each cell;
-// histograms by their buckets; stacks by their frames; lines of logs by thread and
-// what. Numbers are equal. Times are not, since each engine reads a clock of its
-// own a moment before or after the other: an event's time within perEvent and
-// share of it, sums by as much for each of their events. Quantiles are as exact as
-// they say.
+// The comparison covers tables by name and title, each cell of rows by their keys,
+// histograms by their buckets, stacks by their frames, and lines of logs by thread
+// and event. Numbers are equal. Times are not equal, because each engine reads a
+// clock of its own a moment before or after the other: an event's time may differ
+// by perEvent and a share of it, a sum by as much for each of its events.
+// Quantiles may differ by their documented error.
 package engines
 
 import (
@@ -17,41 +17,45 @@ import (
 )
 
 // A Comparison is a command line whose results both engines must agree on. Words
-// in braces are the scene's, see Words.
+// in braces are replaced by words of the scene, see Words.
 type Comparison struct {
 	Script string // its name in stdlib, or its path in the repository
 	Args   string // options as --name=value, then arguments
-	Scene  string // what happens meanwhile
+	Scene  string // name of the scene, the program that runs meanwhile
 
-	// ByThread is -p of the scene's program, else all CPUs are traced, and
-	// Mine says which rows are the scene's: a pattern for the text of a column.
+	// ByThread observes the scene's program with -p. Otherwise all CPUs are
+	// observed, and Mine selects the scene's rows: a pattern for the text of a
+	// column.
 	ByThread bool
 	Mine     map[string]string
-	// Ignore are columns that nobody can compare: points in time, where the
-	// engines look at different moments, and what is computed of times.
+	// Ignore are columns that cannot be compared: points in time, which the
+	// engines read at different moments, and values that are computed from
+	// times.
 	Ignore []string
-	// Interrupts says that events come in interrupts. The kernel has no program
-	// run that interrupts another one, and keeps such an event from perf too: so
-	// few look at the same time.
+	// Interrupts means that events occur in interrupts. The kernel does not run
+	// a BPF program that would interrupt another one, and then hides the event
+	// from perf too. So only few comparisons run at the same time.
 	Interrupts bool
-	// Wakes says that it is about threads that wake up. While perf wakes the
-	// readers of its rings it gets no events that this makes, more or fewer of
-	// them as machines have it: what is counted may differ by missed, and times
-	// are compared where as many events were.
+	// Wakes means that the script observes threads that wake up. While perf
+	// wakes the readers of its rings, it misses the events that this causes, on
+	// some machines more than on others. So counts may differ by missed, and
+	// times are compared only if the numbers of events are equal.
 	Wakes bool
-	// Alone says that nobody else may take stacks there: the kernel gives all who
-	// look at a page fault the stack that the first one asked for.
+	// Alone means that no other run may take stacks of the same event: the kernel
+	// gives all observers of a page fault the stack that the first one requested.
 	Alone bool
-	// Recursive says that programs cause such events themselves, for their rows:
-	// an engine without sees them, programs lose and count them.
+	// Recursive means that programs cause such events themselves when they
+	// update their rows: the engine without programs sees these events, programs
+	// lose and count them.
 	Recursive bool
-	// Kernel is the series of the first kernel of tests/vm that it fits on; "" is all.
+	// Kernel is the first kernel series of tests/vm on which the script fits; "" means
+	// all.
 	Kernel string
-	// Sampled says that each engine takes samples of its own.
+	// Sampled means that each engine takes its own samples.
 	Sampled bool
 }
 
-// Command is the command line behind the name of the program.
+// Command returns the command line after the name of the program.
 func (c *Comparison) Command(words map[string]string) []string {
 	name := c.Script
 	if !strings.HasSuffix(name, ".star") {
@@ -64,8 +68,8 @@ func (c *Comparison) Command(words map[string]string) []string {
 	return args
 }
 
-// Words puts the scene's words in the place of {NAME}. A space in an option's
-// value is written as {sp}.
+// Words replaces {NAME} by the scene's words. A space in an option's value is
+// written as {sp}.
 func Words(text string, words map[string]string) string {
 	for name, word := range words {
 		text = strings.ReplaceAll(text, "{"+name+"}", word)

@@ -10,7 +10,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// explained is what explain says of a command line; "" if it does not run.
+// explained returns the output of explain for a command line; "" if it fails.
 func (p *planner) explained(t *testing.T, name string, c choice) string {
 	t.Helper()
 	cfg, ok := p.config(t, name, c)
@@ -24,8 +24,8 @@ func (p *planner) explained(t *testing.T, name string, c choice) string {
 	return d.Text
 }
 
-// Whatever the options, no function that runs for each event is interpreted: those may
-// be that make what people see of one.
+// With no option may a function that runs for each event be interpreted. Only
+// functions that format shown events may be.
 func TestNothingIsInterpreted(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
 	p := newPlanner(t)

@@ -1,9 +1,9 @@
 package engines
 
-// What stacks are taken of, for scripts that take none unless told otherwise.
+// Options about stacks, for scripts that take none by default.
 const callchains = " --user-callchain=fp --no-user-callchain --kernel-callchain --no-kernel-callchain --max-stack=10"
 
-// withStacks has lines show them.
+// withStacks makes lines show stacks.
 const withStacks = " -g --user-callchain=fp --kernel-callchain --max-stack=10"
 
 const (
@@ -14,12 +14,12 @@ const (
 	heat  = " --heatmap={dir}/{engine}"
 )
 
-// own are the rows of the scene's threads.
+// own selects the rows of the scene's threads.
 var own = map[string]string{"comm": "{name}-*"}
 
-// Comparisons is every script that fits, with each option with which it does. Logs
-// of switches are not here: each engine leaves out those of its own threads, which
-// are others to the other one.
+// Comparisons lists every script that fits into the kernel, with each option with
+// which it fits. Logs of switches are not in the list: each engine leaves out the
+// switches of its own threads, which the other engine shows.
 var Comparisons = []Comparison{
 	{Script: "blktrace", Args: "--device={disk}", Scene: "disk", Interrupts: true},
 	{Script: "blktrace", Args: "--device={disk} --than=1ns", Scene: "disk", Interrupts: true},
@@ -104,7 +104,7 @@ var Comparisons = []Comparison{
 
 	{Script: "signal", Args: "--filter=sig>0" + callchains, Scene: "own", ByThread: true},
 
-	// Only programs can read the texts of a call.
+	// Only programs can read the texts of a system call.
 	{Script: "syscall_trace", Args: "--failed", Scene: "own", ByThread: true, Ignore: []string{"call"}},
 	{Script: "syscall_trace", Args: "--calls=getppid,futex", Scene: "own", ByThread: true, Ignore: []string{"call"}},
 	{Script: "syscall_trace", Args: "--than=1ns", Scene: "own", ByThread: true, Ignore: []string{"call"}},

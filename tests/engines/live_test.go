@@ -19,15 +19,17 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// A scene is a program that does something, and the words for command lines.
+// A scene is a program that causes events, with the words that command lines
+// need to observe it.
 type scene struct {
 	load  []string
 	words map[string]string
-	// spread says that the program needs two CPUs; else it stays on one.
+	// spread means that the program needs two CPUs; otherwise it stays on one.
 	spread bool
 }
 
-// scenes make the scenes of this machine. They skip what it cannot show.
+// scenes make the scenes of this machine. They skip the test if the machine
+// lacks the events.
 var scenes = map[string]func(t *testing.T) scene{
 	"own": func(t *testing.T) scene {
 		return scene{load: []string{"-getppid", "300", "-fail", "20", "-sleep", "20", "-switch", "50",
@@ -51,7 +53,7 @@ var scenes = map[string]func(t *testing.T) scene{
 		if err := unix.Stat(disk, &st); err != nil {
 			t.Fatal(err)
 		}
-		// As the kernel's tracepoints have it.
+		// This is the form of the number in the kernel's tracepoints.
 		dev := uint64(unix.Major(st.Rdev))<<20 | uint64(unix.Minor(st.Rdev))
 		return scene{
 			load:  []string{"-read", "60", "-disk", disk},
@@ -89,7 +91,7 @@ var scenes = map[string]func(t *testing.T) scene{
 // inGuests are the scenes that tests/vm has.
 var inGuests = []string{"kvm", "kvmmmu"}
 
-// freePort is a port that nobody listened at a moment ago.
+// freePort returns a port at which no program listened a moment ago.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -100,7 +102,8 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// memoryCgroup makes a cgroup, and says what has the kernel reclaim its pages.
+// memoryCgroup makes a cgroup, and returns its file, and the word to write
+// there, which make the kernel reclaim its pages.
 func memoryCgroup(t *testing.T) (dir, knob, word string) {
 	t.Helper()
 	for _, v := range []struct{ root, knob, word string }{
@@ -121,14 +124,15 @@ func memoryCgroup(t *testing.T) (dir, knob, word string) {
 	return "", "", ""
 }
 
-// together is how many comparisons are made of one run of a scene; of events that
-// come in interrupts fewer.
+// together is how many comparisons share one run of a scene; fewer do for events
+// in interrupts.
 const together, interrupted = 8, 2
 
 // go test ./tests/engines -run TestEnginesAgree -only syscalls
 var only = flag.String("only", "", "compare only command lines that have `TEXT`")
 
-// Both engines at the same time show the same of the same events.
+// Both engines run at the same time, and show the same results for the same
+// events.
 func TestEnginesAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF, testkit.Taskset)...)
 	testkit.Awake(t)
@@ -139,7 +143,7 @@ func TestEnginesAgree(t *testing.T) {
 		if !strings.Contains(c.String(), *only) {
 			continue
 		}
-		// What does not fit any more, TestEachScriptIsCompared names.
+		// TestEachScriptIsCompared reports scripts that no longer fit.
 		if p.fits(t, c.Script, p.read(t, c.Script, c.Args, planWords), c.ByThread) != "" {
 			by[c.Scene] = append(by[c.Scene], c)
 		}
@@ -156,7 +160,8 @@ func TestEnginesAgree(t *testing.T) {
 	}
 }
 
-// runs are the comparisons that are made of one run of the scene each.
+// runs divides the comparisons into groups, each of which shares one run of a
+// scene.
 func runs(list []*Comparison) (runs [][]*Comparison) {
 	most := map[bool]int{false: together, true: interrupted}
 	open := map[bool]int{} // the run that is not full, and 1
@@ -174,8 +179,8 @@ func runs(list []*Comparison) (runs [][]*Comparison) {
 	return runs
 }
 
-// agree makes comparisons, and those again between whose looks at the clock something came: interrupts, and
-// other work of the machine.
+// agree makes comparisons. It repeats those that fail, because interrupts or other work may have
+// come between the two readings of the clock.
 func agree(t *testing.T, name string, list []*Comparison) {
 	t.Helper()
 	testkit.Again(t, func() (differ []string) {
@@ -195,7 +200,7 @@ func agree(t *testing.T, name string, list []*Comparison) {
 	})
 }
 
-// show runs both engines of each comparison beside one run of a scene.
+// show runs both engines of each comparison during one run of a scene.
 func show(t *testing.T, name string, list []*Comparison) (results []*Outcome) {
 	t.Helper()
 	s := scenes[name](t)
@@ -238,7 +243,7 @@ func show(t *testing.T, name string, list []*Comparison) (results []*Outcome) {
 	return results
 }
 
-// inRepository makes the path of a script one from here.
+// inRepository returns the path of a script, relative to this directory.
 func inRepository(args []string) []string {
 	if strings.HasPrefix(args[1], "scripts/") {
 		args[1] = filepath.Join(repository, args[1])

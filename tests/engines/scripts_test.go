@@ -24,12 +24,12 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file asks the planner about every script with each of its options.
+// This file plans every script with each of its options.
 
 // repository is the root of the tree, from here.
 const repository = "../.."
 
-// A planner tells what the planner makes of scripts; it opens nothing.
+// A planner plans scripts, and opens nothing.
 type planner struct {
 	host    *script.Host
 	modules map[string]*script.Module
@@ -47,8 +47,8 @@ func newPlanner(t *testing.T) *planner {
 	return &planner{host, map[string]*script.Module{}}
 }
 
-// scripts are the names of all that come along: profilers, and files of scripts/
-// by their path.
+// scripts returns the names of all shipped scripts: profilers, and files of
+// scripts/ by their path.
 func scripts(t *testing.T) []string {
 	t.Helper()
 	list := stdlib.Names()
@@ -90,7 +90,7 @@ func (p *planner) load(t *testing.T, name string) *script.Module {
 	return m
 }
 
-// A choice is what a command line says: options by name, then arguments.
+// A choice is a parsed command line: options by name, then arguments.
 type choice struct {
 	options map[string][]string
 	words   []string
@@ -123,10 +123,10 @@ func (p *planner) read(t *testing.T, name, args string, words map[string]string)
 	return c
 }
 
-// common are the options of all scripts that comparisons use.
+// common are those options of every script that comparisons use.
 var common = []string{"--inherit", "-i", "-C"}
 
-// with is c with more options.
+// with returns c with more options.
 func (c choice) with(more ...setting) choice {
 	given := maps.Clone(c.options)
 	for _, o := range more {
@@ -135,7 +135,8 @@ func (c choice) with(more ...setting) choice {
 	return choice{given, c.words}
 }
 
-// config is the session of a command line; false if it cannot run.
+// config returns the session's configuration for a command line; false if it
+// cannot run.
 func (p *planner) config(t *testing.T, name string, c choice) (cfg session.Config, ok bool) {
 	t.Helper()
 	m := p.load(t, name)
@@ -152,8 +153,9 @@ func (p *planner) config(t *testing.T, name string, c choice) (cfg session.Confi
 	return cfg, err == nil
 }
 
-// fits says how a script runs under --engine bpf: "whole" inside the kernel, "cut"
-// behind a join, of records that programs "send", "" not at all; also if no engine runs it.
+// fits returns how a script runs under --engine bpf: "whole" inside the kernel, "cut" after
+// a join, from records that programs "send"; "" if programs run nothing of it, or no engine
+// runs it.
 func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) string {
 	t.Helper()
 	p.host.Session.ByThread = byThread
@@ -180,7 +182,7 @@ func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) strin
 	}
 	cfg.Options.Reading.Engine = "perf"
 	if _, err := session.Explain(cfg); how != "" && err != nil {
-		return "" // only programs can
+		return "" // only programs can run it
 	}
 	return how
 }
@@ -190,8 +192,8 @@ type setting struct{ name, value string }
 
 func (o setting) String() string { return "--" + o.name + "=" + o.value }
 
-// required are the options without which scripts do not run. More than one command
-// line is here where options fit only together, and are many.
+// required are the options without which scripts do not run. A script has several
+// command lines if it has many options that fit only together.
 var required = map[string][]string{
 	"blktrace":     {"--device=loop0"},
 	"breakpoint":   {"0x1000/8:w"},
@@ -227,8 +229,8 @@ var required = map[string][]string{
 	"scripts/block/biolatency.star": {""},
 }
 
-// values are what options that are no flags and no choices are given, by their
-// name, or by script and name.
+// values are the values for options that are neither flags nor choices, by the
+// option's name, or by script and name.
 var values = map[string]string{
 	"blktrace than": "1us", "call": "raw_syscalls:sys_enter//size=id/", "calls": "read", "detail": "samecpu",
 	"device": "loop0", "event": "cpu-clock", "events": "sched:sched_switch",
@@ -278,8 +280,8 @@ func (p *planner) optionsOf(t *testing.T, name string, c choice) (list []setting
 	return list
 }
 
-// uncompared are options that fit and that no comparison has, by script, how they fit and
-// option, each with the reason.
+// uncompared lists options that fit and that no comparison has, by script, by how they
+// fit and by option, each with the reason.
 var uncompared = map[string]string{
 	"why sent --thread=":                                "the time of a thread is no table that two engines could have the same rows of",
 	"scripts/sched/offwake.star whole --stacks=true":    "stacks weigh times, of which each engine has its own",
@@ -299,9 +301,9 @@ var uncompared = map[string]string{
 	"scripts/file/syncsnoop.star cut --timestamp=true":  "a row for each pair: the pairs are compared as a table",
 }
 
-// ofAllCPUs are scripts about the work of CPUs and devices, for all processes. No scene can tell
-// its own rows from others', and each engine makes such events for the other one. Their
-// numbers are compared with the kernel's own counters, see tests/oracle.
+// ofAllCPUs are scripts about the work of CPUs and devices, for all processes. No scene can
+// distinguish its own rows from others, and each engine causes such events for the other one.
+// Their numbers are compared with the kernel's own counters, see tests/oracle.
 var ofAllCPUs = []string{
 	"scripts/cpu/hardirqs.star", "scripts/cpu/idlestates.star", "scripts/cpu/ipis.star",
 	"scripts/cpu/softirqs.star", "scripts/cpu/tlbflush.star", "scripts/kernel/timers.star",
@@ -310,8 +312,8 @@ var ofAllCPUs = []string{
 	"scripts/net/tcpcong.star", "scripts/net/tcpresets.star", "scripts/sched/preempted.star",
 }
 
-// alike are scripts that no comparison has, with the reason. Their operators are those of
-// others: pairs by thread or by a key in a table, and counts.
+// alike lists scripts that are in no comparison, with the reason. Other scripts have the
+// same operators: pairs by thread or by a key in a table, and counts.
 var alike = map[string]string{
 	"annotate":                     "its samples are those of profile; which instruction each meets is chance",
 	"scripts/app/tlslatency.star":  "no scene uses OpenSSL",
@@ -330,8 +332,8 @@ var alike = map[string]string{
 }
 
 // A script that fits into the kernel is in a comparison, and so is each option with
-// which it does, but for those that are named. What only looks at events themselves
-// (push=, exec=, an event that ends intervals) never fits.
+// which it fits, except those that are listed. Options that handle single events
+// (push=, exec=, an event that ends intervals) never fit.
 func TestEachScriptIsCompared(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
 	of := map[string][]*Comparison{}
@@ -363,8 +365,8 @@ func TestEachScriptIsCompared(t *testing.T) {
 	}
 }
 
-// compared checks the comparisons of a script, and returns how many of its command
-// lines fit, and how many of its options no comparison has.
+// compared checks the comparisons of a script. It returns how many of the script's
+// command lines fit, and how many of its options are in no comparison.
 func compared(t *testing.T, name string, list []*Comparison) (fitting, options int64) {
 	t.Helper()
 	if alike[name] != "" && len(list) == 0 {
@@ -423,7 +425,7 @@ func compared(t *testing.T, name string, list []*Comparison) (fitting, options i
 	}
 	say := t.Errorf
 	if v, err := kernel.ReadVersion(kernel.Roots{}); err != nil || !v.AtLeast(6, 12) {
-		say = t.Logf // programs of older kernels can do less: other parts of plans fit
+		say = t.Logf // programs can do less on older kernels, so other parts of plans fit
 	}
 	if slices.Contains(ofAllCPUs, name) {
 		return fitting, int64(len(lacking))
@@ -436,9 +438,9 @@ func compared(t *testing.T, name string, list []*Comparison) (fitting, options i
 	return fitting, int64(len(lacking))
 }
 
-// compared is o as comparisons must have it: with the value, if the script has a
-// list of them. How user stacks are found is the same for all scripts, and which
-// faults are sampled is so for programs.
+// compared returns the option o in the form in which comparisons must have it:
+// with its value, if the script lists values. How user stacks are found is the
+// same for all scripts, and so is the choice of sampled faults for programs.
 func (o setting) compared(m *script.Module) setting {
 	if d, ok := m.Options.Find(o.name); ok && d.Type == option.Choice && o.name != "user_callchain" &&
 		o.name != "event" {
@@ -447,5 +449,5 @@ func (o setting) compared(m *script.Module) setting {
 	return setting{o.name, map[bool]string{true: "true"}[o.value == "true"]}
 }
 
-// planWords are words of scenes that are good enough for a plan.
+// planWords replace the words of scenes when a script is only planned.
 var planWords = map[string]string{"disk": "loop0", "dev": "1792", "name": "x", "port": "1", "pid": "1"}

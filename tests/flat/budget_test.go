@@ -13,8 +13,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// flood has what each event brings more of: rows, histograms, stacks, states and events
-// that wait for ever, since each has a key of its own; and the count of all events.
+// flood is a script whose state grows with each event, because each event has a key of
+// its own: rows, histograms, stacks, states and events that wait for ever. It also
+// counts all events.
 const flood = `
 enter = tracepoint("raw_syscalls:sys_enter")
 
@@ -36,8 +37,8 @@ def main(o):
     ]
 `
 
-// flooded runs the flood behind a shell command, and checks that totals are exact. It returns
-// the most memory that it took until the last result.
+// flooded runs the flood after a shell command, and checks that totals are exact. It returns
+// the largest memory of the run before the last result.
 func flooded(t *testing.T, before string, options ...string) int64 {
 	t.Helper()
 	const calls = 150_000
@@ -52,7 +53,7 @@ func flooded(t *testing.T, before string, options ...string) int64 {
 	p.WaitStderr(" open event")
 	l.Do()
 	l.End()
-	out := p.Wait().Want(t, 0) // the end of the target is that of the run
+	out := p.Wait().Want(t, 0) // the run ends when the target ends
 	results := 0
 	var all, lost uint64
 	for _, line := range strings.Split(strings.TrimSpace(out.Stdout), "\n") {
@@ -93,7 +94,8 @@ func flooded(t *testing.T, before string, options ...string) int64 {
 	return out.Peak
 }
 
-// With --memory the process stays below it, whatever floods it, and totals are exact.
+// With --memory the process stays below this limit under any flood, and totals are
+// exact.
 func TestMemoryIsKept(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	const most = 72 << 20
@@ -102,7 +104,8 @@ func TestMemoryIsKept(t *testing.T) {
 	}
 }
 
-// In a cgroup a run keeps to what that has, without an option: it is not killed.
+// In a cgroup a run keeps to the cgroup's limit without an option, and is not
+// killed.
 func TestMemoryOfACgroupIsKept(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	const most = 100 << 20
@@ -113,7 +116,7 @@ func TestMemoryOfACgroupIsKept(t *testing.T) {
 	}
 }
 
-// memoryGroup makes a cgroup of version 2 or 1 that may have so much memory.
+// memoryGroup makes a cgroup of version 2 or 1 with this memory limit.
 func memoryGroup(t *testing.T, most int) (dir string, err error) {
 	for _, in := range [][2]string{
 		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"}, {"/sys/fs/cgroup", "memory.max"},
@@ -123,7 +126,7 @@ func memoryGroup(t *testing.T, most int) (dir string, err error) {
 			continue
 		}
 		t.Cleanup(func() { os.Remove(dir) })
-		var file *os.File // that is there by itself, in a cgroup
+		var file *os.File // a file that the kernel creates in a cgroup
 		if file, err = os.OpenFile(filepath.Join(dir, in[1]), os.O_WRONLY, 0); err == nil {
 			_, err = file.WriteString(strconv.Itoa(most))
 			if err = errors.Join(err, file.Close()); err == nil {

@@ -10,9 +10,9 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// What a run knows of processes and their stacks stays the same, however many
-// come and go: here a quarter of a million, of which one has a stack that
-// somebody holds all the time.
+// The memory for processes and their stacks does not grow with the number of
+// processes that come and go: here a quarter of a million, one of which has a
+// stack that is held all the time.
 func TestProcessesComeAndGo(t *testing.T) {
 	maps := task.NewMappings(task.MappingsOptions{NoProc: true})
 	defer maps.Close()
@@ -57,8 +57,8 @@ func TestProcessesComeAndGo(t *testing.T) {
 	before := live()
 	churn(50_000, 250_000)
 	after := live()
-	// In between as many stacks, and processes with them, come as are worth
-	// the time to give up.
+	// Stacks and processes are released only when there are enough to be worth
+	// the time, so some accumulate in between.
 	const slack = 16 << 20
 	if after > before+slack || stacks.Len() > stack.DefaultStacks/16 ||
 		maps.Stats().Spaces > 2*(4096+stack.DefaultStacks/16) {

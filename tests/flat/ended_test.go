@@ -9,12 +9,13 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Each thread ends in a call that it does not return from. What waits for the
-// return goes a moment later.
+// Each thread ends in a system call from which it does not return. The entry
+// that waits for the return is removed a moment later.
 func TestEndedThreadsAreForgotten(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	const ended = 300
-	// The others are those of the last second, and what the shells wait in.
+	// The others are entries of the last second, and the calls in which the
+	// shells wait.
 	const most = 200
 	for _, args := range [][]string{
 		{"multi-trace", "-k", "common_pid", "-e", "raw_syscalls:sys_enter", "-e", "raw_syscalls:sys_exit"},
@@ -29,11 +30,12 @@ func TestEndedThreadsAreForgotten(t *testing.T) {
 			run.WaitStderr("made")
 			waiting := regexp.MustCompile(`state: join by \S.*: \d+ pairs, (\d+) events wait`)
 			asked := 0
-			// Asked again and again: the last of them ended less than a second ago.
+			// This is checked again and again, because the last threads ended less
+			// than a second ago.
 			run.Await("that few events wait", func(said string) bool {
 				found := waiting.FindAllStringSubmatch(said, -1)
 				if len(found) < asked {
-					return false // the answer is on its way
+					return false // the answer is not complete yet
 				}
 				if asked > 0 {
 					if n, err := strconv.Atoi(found[asked-1][1]); err == nil && n < most {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// What is measured exists.
+// The measured profilers exist.
 func TestRunsAreProfilers(t *testing.T) {
 	for _, r := range runs {
 		if _, ok := stdlib.Find(r[0]); !ok {
@@ -37,10 +37,10 @@ func TestRunsAreProfilers(t *testing.T) {
 	}
 }
 
-// The measurement itself works: a run for three seconds.
+// The measurement itself works, in a run of three seconds.
 func TestMeasure(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
-	quiet := [][]string{{"sleep", "60"}} // other tests go on beside this one
+	quiet := [][]string{{"sleep", "60"}} // other tests run at the same time
 	c, err := measure(context.Background(), testkit.PPScript(t), t.TempDir(), quiet, 3*time.Second,
 		[]string{"task-state", "-i", "1s"})
 	if err != nil {
@@ -53,9 +53,9 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// A run that counts by stack lets stacks go on the way, and each is counted,
-// once, whether it goes to a file at the end or is shown each interval: the target
-// calls getppid twice along each of many chains.
+// A run that counts by stack releases stacks before it ends. Each is counted
+// exactly once, whether it is written to a file at the end or shown each interval.
+// The target calls getppid twice along each of many chains of functions.
 func TestStacksAreSettled(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	getppid := strconv.Itoa(unix.SYS_GETPPID)
@@ -87,8 +87,8 @@ func TestStacksAreSettled(t *testing.T) {
 		`tracepoint("raw_syscalls:sys_enter").where("id==`+getppid+`").stack().stacks()`)
 }
 
-// settled makes a run over two times each of many chains, and says what is wrong
-// with what it counts.
+// settled runs over a target that calls along each of many chains twice, and
+// returns what is wrong with the counts.
 func settled(t *testing.T, lines func(stdout string) []string, args ...string) (wrong []string) {
 	const bits = 14
 	target := testkit.StartTarget(t, "-paths", strconv.Itoa(bits))
@@ -126,8 +126,8 @@ func settled(t *testing.T, lines func(stdout string) []string, args ...string) (
 	return wrong
 }
 
-// State has bounds: of two hundred thousand keys as many are left as may be, the
-// others are counted as evicted, and memory is what the bound allows.
+// State has bounds: of two hundred thousand keys, as many remain as the bound
+// allows, the others are counted as evicted, and memory stays within the bound.
 func TestStateIsBounded(t *testing.T) {
 	const keys, limit = 200_000, 1000
 	var events strings.Builder
@@ -156,7 +156,8 @@ func TestStateIsBounded(t *testing.T) {
 		limit))
 }
 
-// Growth is told from what goes up and down, and from what a collector leaves.
+// Growth is distinguished from memory that goes up and down, and from garbage
+// that is not collected yet.
 func TestGrowth(t *testing.T) {
 	f := func(want bool, live func(part float64) float64, factor float64) {
 		t.Helper()
@@ -171,14 +172,14 @@ func TestGrowth(t *testing.T) {
 	}
 	f(false, func(float64) float64 { return 100 }, 2)
 	f(true, func(part float64) float64 { return 50 + 50*part }, 2)
-	f(false, func(part float64) float64 { return 10 + 5*part }, 2) // within what is left over
+	f(false, func(part float64) float64 { return 10 + 5*part }, 2) // within the tolerance
 	f(false, func(part float64) float64 { return 50 + 50*min(part, 0.25) }, 2)
 	f(false, func(part float64) float64 { return 50 + 30*math.Mod(20*part, 1) }, 2)
 	grows := 1.0
 	f(false, func(float64) float64 { grows += 0.02; return 50 / grows }, 2)
 }
 
-// What the collector says is understood.
+// The collector's lines are parsed.
 func TestLiveMemoryIsRead(t *testing.T) {
 	var g gctrace
 	text := "ppscript: attached to CPUs 0-1\ngc 7 @2.104s 1%: 0.05+1.2+0.03 ms clock, 0.1+0.2/0.9/0.1+0.06 ms cpu, 30->33->17 MB, 34 MB goal, 0 MB stacks, 0 MB globals, 2 P\nloss: lost=3\ngc 8 @"

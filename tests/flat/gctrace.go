@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// gctrace takes a run's messages. The lines that Go's collector writes with
-// GODEBUG=gctrace=1 it reads, the others it keeps:
+// gctrace receives a run's messages. It parses the lines that Go's collector
+// writes with GODEBUG=gctrace=1, and keeps the others:
 //
 //	gc 7 @2.104s 1%: ... ms cpu, 10->11->6 MB, 12 MB goal, ...
 //
-// The third size is what was live.
+// The third size is the live heap.
 type gctrace struct {
 	mu     sync.Mutex
-	line   []byte // not whole yet
+	line   []byte // an incomplete line
 	live   int64
 	output []byte
 }
@@ -37,14 +37,14 @@ func (g *gctrace) Write(p []byte) (int, error) {
 	}
 }
 
-// now is what was live at the last collection, in bytes.
+// now is the live heap at the last collection, in bytes.
 func (g *gctrace) now() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.live
 }
 
-// liveOf reads a line of the collector.
+// liveOf returns the live heap from a line of the collector.
 func liveOf(line []byte) (int64, bool) {
 	if !bytes.HasPrefix(line, []byte("gc ")) {
 		return 0, false

@@ -5,15 +5,15 @@
 //	go run ./tests/flat -seconds 10 -only syscalls,task-state
 //
 // The load makes system calls, switches, sleeps, page faults and new processes
-// on all CPUs, so that there are always new keys. A row shows the memory that
-// ppscript has after a sixth of the time, after half of it and at the end: what
-// is resident, and behind a slash what is live of the Go heap; then how much
-// the load did, in switches and new processes each second. It says whether
-// both grew by more than a tenth from the second quarter of the time to the
-// last, on average; the exit status is 1 if that was so of one.
+// on all CPUs, so that there are always new keys. A row shows the memory of
+// ppscript after a sixth of the time, after half of it and at the end: resident
+// memory, a slash, and the live part of the Go heap. Then come the switches and
+// the new processes of the load in a second. The row says whether both sizes
+// grew by more than a tenth from the second quarter of the time to the last, on
+// average; the exit status is 1 if that happened in any row.
 //
-// Some grow for longer than a minute, up to a bound of which more is counted
-// as evicted or is read again:
+// Some state grows for longer than a minute, up to a bound beyond which it is
+// evicted and counted, or dropped and read again:
 //
 //   - events that wait for a partner, as allocations do: a million, and 256 MiB
 //     (limit of join)
@@ -102,14 +102,15 @@ func flat(ctx context.Context, ppscript string, length time.Duration, only strin
 	return nil
 }
 
-// loads are the commands of the load: one that makes events of all kinds on
-// each CPU, and one that makes processes.
+// loads returns the commands of the load: one that causes events of all kinds
+// on each CPU, and one that creates processes.
 func loads(load string) [][]string {
 	const forever = "while :; do %s; done"
 	mixed := fmt.Sprintf(forever,
 		fmt.Sprintf("%s -cpus %d -getppid 200000 -switch 5000 -sleep 200 -fault 5000", load,
 			runtime.NumCPU()))
-	// Whatever else runs on the machine, and what we measure, goes first.
+	// Everything else on the machine has priority, also the run that is
+	// measured.
 	return [][]string{
 		{"nice", "-n", "19", "sh", "-c", mixed},
 		{"nice", "-n", "19", "sh", "-c", fmt.Sprintf(forever, "/bin/true")},

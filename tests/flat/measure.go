@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// A memory is what a run held at one time, in bytes: what was resident, and
-// what the program still referred to when the collector last looked.
+// A memory is the memory of a run at one time, in bytes: the resident memory,
+// and the live heap at the last collection.
 type memory struct{ resident, live int64 }
 
-// A course is the memory of a run over its time.
+// A course is the memory of a run over time.
 type course struct {
 	at       [len(moments)]memory
 	quarters [4]mean
 	most     int64   // resident
-	switches float64 // of the machine, each second
-	starts   float64 // of processes and threads
+	switches float64 // context switches of the machine in a second
+	starts   float64 // new processes and threads in a second
 }
 
-// A mean adds up what a run held in a part of its time.
+// A mean adds up the memory of a run in a part of its time.
 type mean struct {
 	sum memory
 	n   int64
@@ -39,22 +39,22 @@ func (m *mean) add(now memory) {
 
 func (m *mean) of() memory { return memory{m.sum.resident / max(m.n, 1), m.sum.live / max(m.n, 1)} }
 
-// moments are the parts of a run's time at which its memory is shown: of a
-// minute 10 s, 30 s and 60 s.
+// moments are the shares of a run's time at which its memory is shown: 10 s, 30
+// s and 60 s of a minute.
 var moments = [...]float64{1.0 / 6, 1.0 / 2, 1}
 
-// grew says whether memory grew from the second quarter of the run to the last,
-// on average: what is kept as long as the slowest event waits goes up and down.
-// What is resident is up to twice of what is live, as the collector comes by
-// when as much again was made; so both count.
+// grew reports whether memory grew from the second quarter of the run to the
+// last. It compares averages, because memory that is kept while the slowest
+// event waits goes up and down. Both sizes must grow: resident memory can be
+// twice the live heap, because the collector runs when the heap has doubled.
 func (c *course) grew() bool {
 	before, after := c.quarters[1].of(), c.quarters[3].of()
 	return after.resident > before.resident+before.resident/10+8<<20 &&
 		after.live > before.live+before.live/10
 }
 
-// measure runs a profiler beside the loads. What it prints goes to a file that
-// is thrown away.
+// measure runs a profiler during the loads. Its output goes to a file that is
+// thrown away.
 func measure(ctx context.Context, ppscript, dir string, loads [][]string, length time.Duration,
 	args []string) (c course, err error) {
 	ctx, cancel := context.WithTimeout(ctx, length+30*time.Second)
@@ -108,7 +108,7 @@ func measure(ctx context.Context, ppscript, dir string, loads [][]string, length
 			for i := len(moments) - 1; i >= 0 && (i == len(moments)-1 || passed <= moments[i]); i-- {
 				c.at[i] = now
 			}
-			// Lines of logs are many: what was printed is not kept.
+			// Logs have many lines, so the output is not kept.
 			if err := out.Truncate(0); err != nil {
 				return c, err
 			}
@@ -121,7 +121,7 @@ func group(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// resident is the memory that a process has now; 0 if it has ended.
+// resident returns the resident memory of a process; 0 if it has ended.
 func resident(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
@@ -135,7 +135,7 @@ func resident(pid int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// counts are what /proc/stat counts of the whole machine.
+// counts returns the counters of the whole machine in /proc/stat.
 type counts struct{ switches, starts uint64 }
 
 func counted() (c counts) {

@@ -13,10 +13,10 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A room is a cgroup that bounds memory, of version 1 or 2.
+// A room is a cgroup of version 1 or 2 with a memory limit.
 type room struct{ dir, usage, caches, events string }
 
-// newRoom makes a cgroup of so many bytes.
+// newRoom makes a cgroup with a limit of this many bytes.
 func newRoom(t *testing.T, bytes int64) *room {
 	t.Helper()
 	for _, v := range []struct{ top, limit, usage, caches, events string }{
@@ -37,12 +37,12 @@ func newRoom(t *testing.T, bytes int64) *room {
 	return nil
 }
 
-// inside are the words that run a command in the cgroup.
+// inside returns the command line that runs a command in the cgroup.
 func (r *room) inside(words ...string) []string {
 	return append([]string{"sh", "-c", `echo $$ >"$0"/cgroup.procs && exec "$@"`, r.dir}, words...)
 }
 
-// used is what cannot be taken back.
+// used returns the memory of the cgroup that the kernel cannot reclaim.
 func (r *room) used() (bytes int64) {
 	text, _ := os.ReadFile(filepath.Join(r.dir, r.usage))
 	bytes, _ = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
@@ -57,7 +57,8 @@ func (r *room) used() (bytes int64) {
 	return bytes
 }
 
-// wantNoneKilled is that the kernel ended nothing for want of memory.
+// wantNoneKilled fails the test if the kernel killed a process for lack of
+// memory.
 func (r *room) wantNoneKilled(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(r.events)
@@ -66,14 +67,15 @@ func (r *room) wantNoneKilled(t *testing.T) {
 	}
 }
 
-// ballastVariable has a process of this test take memory: how many bytes of the cgroup are to be used, and
-// where that is told.
+// ballastVariable is an environment variable that makes a process of this test allocate memory: its
+// value is the number of bytes to fill, the directory of the cgroup, and the names of its file and
+// member with the current use.
 const ballastVariable = "PPSCRIPT_BALLAST"
 
-// ballast holds so much memory that so many bytes of a cgroup are used, until it is ended. It takes more when
-// others give some back, and never more than that, however slowly they are given a CPU.
+// ballast starts a process that keeps a number of bytes of a cgroup in use until it is ended. It
+// allocates more when other processes free some, and never exceeds the number.
 func ballast(words string) {
-	// If a process has to be killed, this one.
+	// If the kernel has to kill a process, it should be this one.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	f := strings.Split(words, ",")
 	want, _ := strconv.ParseInt(f[0], 10, 64)
@@ -81,7 +83,7 @@ func ballast(words string) {
 	const piece = 256 << 10
 	for range time.Tick(2 * time.Millisecond) {
 		if r.used()+piece <= want {
-			// Nobody gives it back.
+			// It stays allocated until the process ends.
 			mem, err := syscall.Mmap(-1, 0, piece, syscall.PROT_READ|syscall.PROT_WRITE,
 				syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_POPULATE)
 			if err == nil {
@@ -91,8 +93,8 @@ func ballast(words string) {
 	}
 }
 
-// A run that goes on in a cgroup in which others take nearly all that was left ends early by itself, says so,
-// and shows what it has counted.
+// If other processes use nearly all the memory of its cgroup, a run ends early by itself, says so,
+// and shows its results so far.
 func TestRunsEndBeforeTheyAreKilled(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	const limit, left = 192 << 20, 6 << 20
@@ -102,7 +104,7 @@ func TestRunsEndBeforeTheyAreKilled(t *testing.T) {
 	run := testkit.StartFor(t, 5*time.Minute, r.inside(testkit.PPScript(t), "-c",
 		`tracepoint("raw_syscalls:sys_enter").where("id == 110").by("comm").agg(n = agg.count())`,
 		"--pids", strconv.Itoa(target.PID()), "-i", "200ms", "--format", "json")...)
-	run.WaitStdout(`"table"`) // so it has begun
+	run.WaitStdout(`"table"`) // now the run has begun
 	target.Do()
 	run.WaitStdout(`"n":`)
 	words := strings.Join([]string{strconv.Itoa(limit - left), r.dir, r.usage, r.caches}, ",")

@@ -1,7 +1,7 @@
 package main
 
 // runs are the profilers that keep state of any kind, with options that make
-// them keep much. What they report each second goes to a file.
+// this state large. Their reports of each second go to a file.
 var runs = [][]string{
 	{"syscalls", "--perins", "-i", "1s"},
 	{"syscall-trace", "--than", "100us"},
