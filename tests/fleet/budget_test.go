@@ -14,9 +14,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// One host's policy bounds what observing may cost, the other one's does not, and the asker wants no budget:
-// the one tells estimates with margins, the other one all calls, and the result says what it has. Without an
-// option there is the usual budget.
+// The policy of one host limits the cost of observing, the policy of the other does not, and the
+// asker sets no budget: the first host reports estimates with margins, the second all calls, and
+// the result says so. Without an option the default budget applies.
 func TestBudgetsOfHosts(t *testing.T) {
 	t.Parallel()
 	p := begin(t)
@@ -26,7 +26,8 @@ func TestBudgetsOfHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.start("free")
-	// Less would not pay for the begin of a run, so that nothing would be seen.
+	// A smaller budget would be used up by the start of the run, so that
+	// nothing would be observed.
 	p.write("policy", string(policy)+"max-budget 2%\n")
 	p.start("bound")
 	p.await(2)
@@ -35,7 +36,7 @@ func TestBudgetsOfHosts(t *testing.T) {
 		"250ms", filepath.Join(p.dir, "count.star"), "--of", strconv.Itoa(target.PID()), "--format", "json")
 	usual.WaitStdout(`"budget":0.05,`)
 	usual.Stop()
-	run := p.ask(target, "--by", "host", "-i", "30s") // all is in one interval, or two
+	run := p.ask(target, "--by", "host", "-i", "30s") // the whole run is in one interval, or two
 	run.WaitStderr("runs on 2 hosts")
 	for name, agent := range p.agents {
 		for end := time.Now().Add(20 * time.Second); len(jobs(agent.PID())) != 1; {
@@ -65,8 +66,9 @@ func TestBudgetsOfHosts(t *testing.T) {
 	if got["free"] != rounds*calls || far["free"] != 0 {
 		t.Errorf("free: got %v calls ± %v, want %d: %s", got["free"], far["free"], rounds*calls, out.Stdout)
 	}
-	// Margins hold in 95 of 100 runs, so three times as much holds always.
-	// Where too little was seen, or the machine has too much to do, there are none.
+	// Margins hold in 95 of 100 runs, so three times the margin practically always
+	// holds. There are no margins if too few events were seen, or if the machine is
+	// overloaded.
 	if off := math.Abs(got["bound"] - rounds*calls); !sampled && (far["bound"] == 0 || off > 3*far["bound"]) {
 		t.Errorf("bound: got %v calls ± %v, want %d", got["bound"], far["bound"], rounds*calls)
 	}

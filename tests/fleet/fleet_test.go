@@ -1,4 +1,5 @@
-// Package fleet_test runs hubs, agents and askers as their users do: each is a process of its own.
+// Package fleet_test runs hubs, agents and askers in the way that users run them: each is a
+// process of its own.
 package fleet_test
 
 import (
@@ -20,7 +21,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// script counts the calls of getppid by one process; a file beside it has the source.
+// script counts the calls of getppid by one process; the file that it loads has the
+// source of events.
 const script = `"""How often does a process ask for its parent?"""
 
 load("./source.star", "calls")
@@ -45,7 +47,7 @@ type place struct {
 	agents map[string]*testkit.Process
 }
 
-// freePort is an address at which nobody listens.
+// freePort returns an address at which no program listens.
 func freePort(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -65,7 +67,7 @@ func begin(t *testing.T) *place {
 	return p
 }
 
-// prepare makes a place without a hub.
+// prepare makes a place that has no hub yet.
 func prepare(t *testing.T) *place {
 	t.Helper()
 	p := &place{t: t, dir: testkit.Open(t), agents: map[string]*testkit.Process{}}
@@ -76,7 +78,7 @@ func prepare(t *testing.T) *place {
 	p.sign()
 	p.write("policy", "allow signed=ops --*\nmax-duration 1m\nsigners "+filepath.Join(p.dir,
 		"ops.pub")+"\n")
-	if err := os.Chmod(p.dir, 0o755); err != nil { // a user who may write there may write the policy
+	if err := os.Chmod(p.dir, 0o755); err != nil { // only its owner may write here, where the policy is
 		t.Fatal(err)
 	}
 	return p
@@ -112,7 +114,7 @@ func (p *place) sign() {
 		filepath.Join(p.dir, "count.star")).Want(p.t, 0)
 }
 
-// agent is the command line of one.
+// agent returns the command line of an agent.
 func (p *place) agent(name string) []string {
 	return []string{"agent", "--hub", p.url, "--name", name, "--policy", filepath.Join(p.dir, "policy")}
 }
@@ -126,14 +128,14 @@ func (p *place) start(names ...string) {
 	p.await(len(names))
 }
 
-// await waits until the hub knows so many hosts.
+// await waits until the hub lists this many hosts.
 func (p *place) await(n int, options ...string) {
 	p.t.Helper()
 	out := testkit.Output{}
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		out = testkit.Run(p.t, append([]string{testkit.PPScript(p.t), "fleet", "hosts", "--json", "--hub",
 			p.url}, options...)...)
-		if strings.Count(out.Stdout, "\n") >= n { // some may have come between
+		if strings.Count(out.Stdout, "\n") >= n { // hosts may come in between
 			return
 		}
 	}
@@ -149,7 +151,8 @@ func (p *place) ask(target *testkit.Target, options ...string) *testkit.Process 
 			"--format", "json"})...)
 }
 
-// No client of the hub can have an agent start a command, or read a file, however it writes the request.
+// No client of the hub can make an agent start a command or read a file, whatever its request
+// contains.
 func TestAgentsReadAndStartNothing(t *testing.T) {
 	t.Parallel()
 	p := begin(t)
@@ -177,7 +180,7 @@ func TestAgentsReadAndStartNothing(t *testing.T) {
 		{"probe /etc/shadow: not for other machines", `"name": "trace", "options": [{"name": "events",
 			"values": ["uprobe:main@\"/etc/shadow\""]}]`},
 	} {
-		end, err := nc.SubscribeSync(fmt.Sprintf("ppscript.2.*.x%d.*", i)) // answer and end
+		end, err := nc.SubscribeSync(fmt.Sprintf("ppscript.2.*.x%d.*", i)) // the answer to the job, and its end
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,8 +209,9 @@ func TestAgentsReadAndStartNothing(t *testing.T) {
 	}
 }
 
-// Three hosts, one of them of a user who has but the capabilities to trace, count each call of a process:
-// what they find out together is as many times as many, by host and in all.
+// Three hosts count each call of a process; one of them runs as a user with only the capabilities
+// to trace. Their combined result is three times the number of calls, and each host has the number
+// itself.
 func TestSumsAreThoseOfLocalRuns(t *testing.T) {
 	t.Parallel()
 	p := begin(t)
@@ -245,7 +249,8 @@ func TestSumsAreThoseOfLocalRuns(t *testing.T) {
 	}
 }
 
-// A merger is killed while a job runs, and another one is frozen, and goes on: each call is counted once.
+// While a job runs, one merger is killed, and another is frozen and goes on later: each call is
+// counted once.
 func TestMergersThatAreKilled(t *testing.T) {
 	t.Parallel()
 	p := begin(t)
@@ -277,7 +282,7 @@ func TestMergersThatAreKilled(t *testing.T) {
 	}
 }
 
-// jobs are the processes that an agent has started for jobs.
+// jobs returns the processes that an agent has started for jobs.
 func jobs(agent int) (list []int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", agent))
 	for _, path := range tasks {
@@ -293,7 +298,8 @@ func jobs(agent int) (list []int) {
 	return list
 }
 
-// One agent is killed, and takes its job with it; one is frozen, and is named until it goes on.
+// One agent is killed, which also ends its job; another is frozen, and is named as missing
+// until it goes on.
 func TestAgentsThatAreKilledOrFrozenAreNamed(t *testing.T) {
 	t.Parallel()
 	p := begin(t)
@@ -321,8 +327,8 @@ func TestAgentsThatAreKilledOrFrozenAreNamed(t *testing.T) {
 	run.WaitStderr("frozen is late")
 }
 
-// A script that was changed, that nobody signed, and that the policy does not know is refused by the host,
-// which says why.
+// The host refuses a script that was changed, that has no signature, or that the policy does not
+// allow, and gives the reason.
 func TestScriptsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	p := begin(t)
@@ -347,12 +353,12 @@ func TestScriptsThatAreRefused(t *testing.T) {
 	f("no line of the host's", testkit.Run(t, testkit.PPScript(t), "fleet", "run", "--hub", p.url,
 		"syscalls"))
 	log := p.agents["a"].Stop().Stderr
-	if n := strings.Count(log, "refused "); n != 2 { // what is not signed does not get there
+	if n := strings.Count(log, "refused "); n != 2 { // an unsigned script is not sent to the host
 		t.Errorf("got %d refusals in %s, want 2", n, log)
 	}
 }
 
-// counted is the sum of the counts of all tables.
+// counted returns the sum of the counts of all tables.
 func counted(t *testing.T, out testkit.Output) (n int64) {
 	t.Helper()
 	for _, table := range testkit.Tables(t, out.Stdout) {

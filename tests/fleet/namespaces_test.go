@@ -15,16 +15,18 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A network is a bridge with hosts, each in a network namespace of its own; the hub and the asker are at the
-// bridge, which is in one, too. Processes hold them: whatever becomes of the test, nothing is left.
+// A network is a bridge with hosts, each in a network namespace of its own. The bridge, the hub and
+// the asker are in another namespace. Processes hold the namespaces, so nothing is left however the
+// test ends.
 type network struct {
 	*place
-	bridge  int // the process whose namespace has it
+	bridge  int // pid of the process whose namespace has the bridge
 	holders []int
-	address string // of the hub
+	address string // address of the hub
 }
 
-// hostsOf says how many hosts there are: FLEET_HOSTS, or few, since each runs processes for its jobs.
+// hostsOf returns the number of hosts: FLEET_HOSTS, or a small number, because each host runs
+// processes for its jobs.
 func hostsOf(t *testing.T) int {
 	text := os.Getenv("FLEET_HOSTS")
 	if text == "" {
@@ -37,7 +39,7 @@ func hostsOf(t *testing.T) int {
 	return n
 }
 
-// hold makes a network namespace, which lasts as long as the test at most.
+// hold makes a network namespace, which exists no longer than the test.
 func hold(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("unshare", "--net", "--", "cat")
@@ -61,13 +63,13 @@ func hold(t *testing.T) int {
 	}
 }
 
-// within are the words that run others in a namespace. Of ip netns exec, /sys would be another one, without
-// tracefs.
+// within returns the words that run a command in a namespace. "ip netns exec" would mount another
+// /sys, without tracefs.
 func within(holder int, words ...string) []string {
 	return append([]string{"nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", holder), "--"}, words...)
 }
 
-// namespaces tries whether this machine has what the test needs.
+// namespaces checks that this machine supports network namespaces.
 func namespaces() error {
 	for _, name := range []string{"ip", "nsenter", "unshare"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -104,7 +106,7 @@ func beginNetwork(t *testing.T, hosts int) *network {
 	return n
 }
 
-// ip changes links of the bridge.
+// ip runs the ip command in the namespace of the bridge.
 func (n *network) ip(batch string) {
 	n.t.Helper()
 	n.write("batch", batch)
@@ -120,7 +122,7 @@ func (n *network) within(holder int, words ...string) *testkit.Process {
 
 func hostName(i int) string { return fmt.Sprintf("host%02d", i) }
 
-// startHost starts the agent of a host, again if it was there before.
+// startHost starts the agent of a host, also after an earlier one ended.
 func (n *network) startHost(i int) {
 	n.t.Helper()
 	const script = `ip link set lo up && ip address replace 10.0.1.$1/16 dev eth0 && ip link set eth0 up &&
@@ -139,7 +141,8 @@ func (n *network) askHosts(target *testkit.Target, options ...string) *testkit.P
 			"--format", "json"})...)
 }
 
-// named are the hosts of which a run says that something of them is missing.
+// named returns the hosts that a run names because something of them is
+// missing.
 func named(t *testing.T, out testkit.Output) map[string]bool {
 	t.Helper()
 	of := map[string]bool{}
@@ -152,10 +155,11 @@ func named(t *testing.T, out testkit.Output) map[string]bool {
 	return of
 }
 
-// Agents on hosts with networks of their own count the calls of one process, of which a run without a fleet
-// tells as well. Then one is killed, one frozen for a while, one cut off for a while, one started anew; calls
-// go on. A run with one result has all calls of all that came back, and names those that did not; a run with
-// windows names each host of which it lacks something.
+// Agents on hosts with networks of their own count the calls of one process, and a run without a
+// fleet counts them too. Then one agent is killed, one is frozen for a while, one is disconnected
+// for a while and one is restarted, while the calls go on. A run with a single result has all calls
+// of the hosts that came back, and names the others. A run with intervals names each host that
+// lacks something.
 func TestHostsWithNetworksOfTheirOwn(t *testing.T) {
 	hosts := hostsOf(t)
 	n := beginNetwork(t, hosts)
@@ -248,7 +252,7 @@ func TestHostsWithNetworksOfTheirOwn(t *testing.T) {
 		by[hostName(cut)], hostName(cut))
 }
 
-// awaitJobs waits until each host observes so many times.
+// awaitJobs waits until each host runs this many jobs.
 func (n *network) awaitJobs(count int) {
 	n.t.Helper()
 	for _, p := range n.agents {

@@ -16,10 +16,11 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file has a fleet at a NATS server of Debian's, with users who may do what docs/fleet.md says, and no
-// more.
+// This file runs a fleet at Debian's NATS server, with users that have exactly the permissions in
+// docs/fleet.md.
 
-// roles are what each participant may publish and subscribe to, as docs/fleet.md has it.
+// roles are the subjects to which each participant may publish and subscribe, as in
+// docs/fleet.md.
 func roles(t *testing.T) (publish, subscribe map[string][]string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/fleet.md")
@@ -49,8 +50,8 @@ func roles(t *testing.T) (publish, subscribe map[string][]string) {
 	return publish, subscribe
 }
 
-// natsServer starts Debian's server with an account of the participants, and another one, and returns the
-// file of each one's seed.
+// natsServer starts Debian's server with an account for the participants, and another account. It
+// returns the file with the seed of each user.
 func natsServer(t *testing.T, p *place) map[string]string {
 	t.Helper()
 	testkit.Requires(t, testkit.Program("nats-server"))
@@ -91,14 +92,14 @@ func natsServer(t *testing.T, p *place) map[string]string {
 	return seeds
 }
 
-// With Debian's NATS server, accounts and the permissions that the manual names, a fleet counts what it
-// should; and a client that may do less, or is of another account, cannot ask.
+// With Debian's NATS server, accounts and the documented permissions, a fleet counts correctly. A
+// client with fewer permissions, or of another account, cannot ask.
 func TestAccountsAndPermissions(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, testkit.Live...)
 	p := prepare(t)
 	p.url = "nats://" + freePort(t)
-	p.lengthen() // so that it travels by JetStream
+	p.lengthen() // so that it is sent through JetStream
 	seeds := natsServer(t, p)
 	run := testkit.PPScript(t)
 	testkit.StartFor(t, time.Minute, run, "hub", "--hub", p.url, "--no-merger", "--nkey", seeds["hub"]).
@@ -144,7 +145,7 @@ func TestAccountsAndPermissions(t *testing.T) {
 	}
 }
 
-// lengthen makes the script longer than a message may be.
+// lengthen makes the script longer than the largest message.
 func (p *place) lengthen() {
 	p.t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.dir, "source.star"))
@@ -155,8 +156,8 @@ func (p *place) lengthen() {
 	p.sign()
 }
 
-// A script that is too long for a message travels by the object store of a server with JetStream, and runs as
-// it was signed; where there is no JetStream, the asker is told.
+// A script that is too long for a message is sent through the object store of a server with
+// JetStream, and runs as it was signed. Without JetStream, the asker gets an error.
 func TestLongScriptsTravelByJetStream(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append(slices.Clone(testkit.Live), testkit.Program("nats-server"))...)

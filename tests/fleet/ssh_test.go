@@ -18,8 +18,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// shellHosts are hosts that are reached by OpenSSH's server: names for addresses of this machine, which have
-// homes and places for temporary files of their own.
+// shellHosts are hosts that OpenSSH's server makes reachable: names for addresses of this machine,
+// each with a home and a directory for temporary files of its own.
 type shellHosts struct {
 	t     *testing.T
 	dir   string
@@ -27,13 +27,14 @@ type shellHosts struct {
 	port  string
 }
 
-// mostListen is at how many addresses a server of OpenSSH can listen: MAX_LISTEN_SOCKS.
+// mostListen is the largest number of addresses at which one OpenSSH server can listen:
+// MAX_LISTEN_SOCKS.
 const mostListen = 16
 
 func startShellHosts(t *testing.T, n int) *shellHosts {
 	t.Helper()
 	testkit.Requires(t, append(slices.Clone(testkit.Live), testkit.SSHServer, testkit.SSH)...)
-	testkit.PPScript(t) // is built before anything waits for it
+	testkit.PPScript(t) // built now, so that no timeout includes the build
 	h := &shellHosts{t: t, dir: testkit.Open(t)}
 	_, h.port, _ = net.SplitHostPort(freePort(t))
 	for _, name := range []string{"host", "user"} {
@@ -44,10 +45,10 @@ func startShellHosts(t *testing.T, n int) *shellHosts {
 			t.Fatal(err)
 		}
 	}
-	if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // where the server's unprivileged part is
+	if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // directory of the server's unprivileged process
 		t.Fatal(err)
 	}
-	h.write("home/.bashrc", "echo welcome to this host\n") // which bash reads, if that is the login shell
+	h.write("home/.bashrc", "echo welcome to this host\n") // bash reads this file, if it is the login shell
 	for i := range n {
 		h.names = append(h.names, fmt.Sprintf("127.0.0.%d", i+1))
 	}
@@ -90,11 +91,11 @@ func (h *shellHosts) ask(target *testkit.Target, options ...string) *testkit.Pro
 		[]string{h.path("count.star"), "--of", strconv.Itoa(target.PID()), "--format", "json"})...)
 }
 
-// copies are the processes that run copies of the program there.
+// copies returns the processes that run copies of the program on the hosts.
 func (h *shellHosts) copies() (list []int) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
-		exe, _ := os.Readlink(dir + "/exe") // it may have ended
+		exe, _ := os.Readlink(dir + "/exe") // the process may have ended
 		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && strings.HasPrefix(exe, h.dir) {
 			list = append(list, pid)
 		}
@@ -102,7 +103,8 @@ func (h *shellHosts) copies() (list []int) {
 	return list
 }
 
-// wantNothing wants that no process and no file is left there, in a while.
+// wantNothing waits until no process and no file is left on the hosts, and
+// fails the test if some stay.
 func (h *shellHosts) wantNothing() {
 	h.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
@@ -120,7 +122,7 @@ func (h *shellHosts) wantNothing() {
 	}
 }
 
-// counts are how often each host saw the call, or all together.
+// counts returns how often each host saw the call, or all hosts together.
 func counts(t *testing.T, stdout string) map[string]int64 {
 	t.Helper()
 	by := map[string]int64{}
@@ -132,8 +134,9 @@ func counts(t *testing.T, stdout string) map[string]int64 {
 	return by
 }
 
-// Twenty hosts, reached at once and with nothing installed, count each call; one that does not answer is
-// named in ssh's words, one without the label is not asked. Nothing is left on them.
+// Twenty hosts with nothing installed, all connected at the same time, count each call. A host that
+// does not answer is named with ssh's message, and a host without the label is not asked. Nothing
+// is left on the hosts.
 func TestHostsBySSH(t *testing.T) {
 	const hosts, calls = 20, 2000
 	h := startShellHosts(t, hosts)
@@ -165,14 +168,15 @@ func TestHostsBySSH(t *testing.T) {
 	h.wantNothing()
 }
 
-// A connection that breaks is named, and the others go on. When the asker is killed, nothing is left.
+// The host of a connection that breaks is named, and the others go on. When the asker is killed,
+// nothing is left on the hosts.
 func TestHostsBySSHThatBreakLeaveNothing(t *testing.T) {
 	t.Parallel()
 	h := startShellHosts(t, 2)
 	target := testkit.StartTarget(t, "-getppid", "1")
 	run := h.ask(target)
 	run.WaitStdout(`"told":2`)
-	if n := len(h.copies()); n != 4 { // on each host one that listens, and one that observes
+	if n := len(h.copies()); n != 4 { // on each host one process that listens, and one that observes
 		t.Errorf("got %d processes of copies, want 4", n)
 	}
 	for _, pid := range children(run.PID()) {
@@ -201,8 +205,9 @@ func children(pid int) (list []int) {
 	return list
 }
 
-// A copy that is kept is named by its hash, used again, and never used if it was changed. It can be started
-// by sudo. A host of another architecture is told, with what to do; a file that is no program for it, too.
+// A copy that is kept is named by its hash and used again, but not if it was changed. sudo can
+// start it. A host of another architecture is an error with a hint, and so is a file that is no
+// program for this host.
 func TestCopiesOnHosts(t *testing.T) {
 	t.Parallel()
 	h := startShellHosts(t, 1)
@@ -238,7 +243,7 @@ func TestCopiesOnHosts(t *testing.T) {
 	if again := stat(); again.Ino != first.Ino || again.Mtim != first.Mtim {
 		t.Error("a copy that was kept is made again")
 	}
-	if err := errors.Join(os.Remove(kept), // writing to one that runs is refused
+	if err := errors.Join(os.Remove(kept), // the kernel refuses to write to a running program
 		os.WriteFile(kept, []byte("#!/bin/sh\necho hostile\n"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +268,7 @@ func TestCopiesOnHosts(t *testing.T) {
 	once("it runs FreeBSD, not Linux")
 }
 
-// program puts a program where the host finds it before others.
+// program installs a program where the host finds it before others.
 func (h *shellHosts) program(name, text string) {
 	h.t.Helper()
 	if err := os.WriteFile(h.path("bin/"+name), []byte("#!/bin/sh\n"+text), 0o755); err != nil {

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// This file checks CSV, alone and beside the JSON of the same run.
+// This file checks CSV, alone and against the JSON of the same run.
 
-// titleUnit is the unit at the end of a title.
+// titleUnit matches the unit at the end of a title.
 var titleUnit = regexp.MustCompile(`^(.*)\(([^()]+)\)$`)
 
 // A section is lines of CSV below one header.
@@ -44,7 +44,7 @@ func sections(output string) (list []section, err error) {
 	return list, nil
 }
 
-// CSV says what is wrong with output.
+// CSV returns the mistakes in output.
 func (f *Format) CSV(output string) (wrong []string) {
 	list, err := sections(output)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *section) check() (wrong []string) {
 	return wrong
 }
 
-// split is a title's name and unit.
+// split returns the name and the unit of a title.
 func split(title string) (name, unit string) {
 	if m := titleUnit.FindStringSubmatch(title); m != nil {
 		return m[1], m[2]
@@ -92,7 +92,7 @@ func split(title string) (name, unit string) {
 	return title, ""
 }
 
-// badCell says what is wrong with a cell below a title.
+// badCell returns the mistake in a cell below a title, "" if there is none.
 func badCell(title, cell string) string {
 	name, unit := split(title)
 	switch {
@@ -113,8 +113,8 @@ func badCell(title, cell string) string {
 	return ""
 }
 
-// Agree says where the tables of two outputs of the same run differ: the CSV has
-// the numbers of the JSON, in the unit of its header.
+// Agree returns the differences between the tables of two outputs of the same
+// run: CSV must have the numbers of JSON, in the unit of its header.
 func (f *Format) Agree(jsonOut, csvOut string) (wrong []string) {
 	list, err := sections(csvOut)
 	if err != nil {
@@ -156,7 +156,8 @@ func agree(columns []column, row map[string]any, cells map[string]string) (wrong
 	for _, x := range columns {
 		cell, ok := cells[x.name]
 		if !ok {
-			// A name that stands before every line has a number in CSV.
+			// A column with the name of one of the first columns has a number
+			// after its name in CSV.
 			if cell, ok = cells[x.name+"_2"]; !ok {
 				wrong = append(wrong, fmt.Sprintf("CSV has no column %s", x.name))
 				continue

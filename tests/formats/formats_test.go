@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What the renderers write of all that a result can hold fits the page.
+// The renderers' output for results with every kind of content fits the page.
 func TestRenderersFitThePage(t *testing.T) {
 	f := Read(t)
 	dir := filepath.Join(root(t), "runtime", "output", "render", "testdata")
@@ -28,7 +28,7 @@ func TestRenderersFitThePage(t *testing.T) {
 					}
 				}
 			}
-			// A note of a kind that only this test has.
+			// This note has a kind that only this test uses.
 			output := strings.ReplaceAll(string(text),
 				`{"v":1,"type":"attached","data":{"events":2,"what":"sched:*\n"}}`+"\n", "")
 			for _, w := range check(output) {
@@ -43,7 +43,7 @@ func TestRenderersFitThePage(t *testing.T) {
 	}
 }
 
-// The checks find what they are for.
+// The checks find the mistakes for which they were written.
 func TestChecksFind(t *testing.T) {
 	f := Read(t)
 	table := func(columns, rows string) string {

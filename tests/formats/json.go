@@ -11,8 +11,8 @@ import (
 
 // This file checks JSON.
 
-// JSON says what is wrong with the records in output; lines of a workload are
-// no records.
+// JSON returns the mistakes in the records of output. Lines that the workload
+// prints are no records.
 func (f *Format) JSON(output string) (wrong []string) {
 	for line := range strings.Lines(output) {
 		if !strings.HasPrefix(line, `{"v":`) {
@@ -30,7 +30,7 @@ func (f *Format) JSON(output string) (wrong []string) {
 	return wrong
 }
 
-// A checker collects what is wrong with one record.
+// A checker collects the mistakes in one record.
 type checker struct {
 	format *Format
 	wrong  []string
@@ -96,8 +96,8 @@ func asObject(v any) map[string]any {
 	return m
 }
 
-// object checks members: those that are always there are, none is undocumented,
-// each is of its type.
+// object checks members: those marked "always" exist, none is undocumented,
+// each has its type.
 func (c *checker) object(path string, o *object, data map[string]any) {
 	members := c.format.membersOf(o)
 	for _, m := range members {
@@ -145,7 +145,8 @@ func (c *checker) value(path, kind string, v any) {
 	}
 }
 
-// checkKind tells whether v is of a simple kind, or checks the object.
+// checkKind reports whether v has a simple type; if the type is an object, it
+// checks the object.
 func (c *checker) checkKind(kind, path string, v any) bool {
 	number, isNumber := v.(json.Number)
 	text, isText := v.(string)
@@ -177,7 +178,7 @@ func (c *checker) checkKind(kind, path string, v any) bool {
 	return true
 }
 
-// isBucket tells whether v is [lo, hi, count] with lo < hi.
+// isBucket reports whether v is [lo, hi, count] with lo < hi.
 func isBucket(v any) bool {
 	b, ok := v.([]any)
 	if !ok || len(b) != 3 {

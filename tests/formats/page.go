@@ -11,10 +11,10 @@ import (
 )
 
 // This file reads docs/formats.md: a heading of the third level names an object,
-// or a record where it begins with that word; the table below it has a line for
-// each member.
+// or a record if it begins with the word "record"; the table below it has a line
+// for each member.
 
-// A Format is what the page says.
+// A Format is the content of the page.
 type Format struct {
 	objects map[string]*object // "event", "record event"
 	schema  *jsonschema.Schema // of docs/schema.json
@@ -29,7 +29,7 @@ type object struct {
 // A member is one line of a table.
 type member struct {
 	name   string
-	any    *regexp.Regexp // of the names that NAME in it stands for; nil if there is no NAME
+	any    *regexp.Regexp // matches the names that NAME stands for; nil if there is no NAME
 	kind   string
 	always bool
 }
@@ -37,7 +37,7 @@ type member struct {
 // Read reads the page.
 func Read(t testing.TB) *Format {
 	t.Helper()
-	f := parse(docs.Formats) // guests have no tree to read it from
+	f := parse(docs.Formats) // embedded, because guests have no source tree
 	if f.objects["record table"] == nil || f.objects["column"] == nil {
 		t.Fatalf("docs/formats.md: got %d objects without table and column", len(f.objects))
 	}
@@ -82,7 +82,7 @@ func memberOf(cells []string) member {
 	return m
 }
 
-// membersOf are all members of an object.
+// membersOf returns all members of an object.
 func (f *Format) membersOf(o *object) []member {
 	if o.base == "" {
 		return o.members

@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// This file checks the rows of JSON: their names, and that numbers are what
-// their units say.
+// This file checks the rows of JSON: their names, and that numbers fit their
+// units.
 
-// scales are the units that results may be in: their base, and how much of it
-// they are.
+// scales are the units of results, each with its base unit and its factor.
 var scales = map[string]struct {
 	base  string
 	scale float64
@@ -23,14 +22,14 @@ var scales = map[string]struct {
 	"%": {"%", 1}, "Hz": {"Hz", 1}, "cycles": {"cycles", 1}, "kcyc": {"cycles", 1e3},
 }
 
-// shaped are numbers that only people can read: [003], (12, 0), 12.5%, and a
-// dash for nothing.
+// shaped matches numbers in forms for people: [003], (12, 0), 12.5%, and a dash
+// for nothing.
 var shaped = regexp.MustCompile(`^(?:\[ *\d+ *\]|\([\d., ]*\)|-?[\d.]+ ?%|-)$`)
 
-// whole are columns that hold numbers of CPUs and tasks.
+// whole are the columns with numbers of CPUs and tasks, which are integers.
 var whole = []string{"cpu", "pid", "tid", "thread"}
 
-// A column is what JSON says of one.
+// A column is the description of a column in JSON.
 type column struct{ name, kind, unit, textUnit string }
 
 func columnsOf(v any) (columns []column) {
@@ -55,7 +54,7 @@ func (c *checker) rows(of any, rows []any) {
 	}
 	for i, r := range rows {
 		row := asObject(r)
-		// The last row may be one of totals, with a label.
+		// The last row may be a row of totals, with a label.
 		totals := i > 0 && i == len(rows)-1
 		for j, x := range columns {
 			v, ok := row[x.name]
@@ -108,7 +107,7 @@ func (c *checker) cell(x column, v, twin any) {
 	n, _ := number.Float64()
 	got, err := strconv.ParseFloat(shown, 64)
 	if err != nil {
-		return // a name
+		return // a number's name
 	}
 	scale := scales[x.textUnit].scale
 	if off := math.Abs(got*scale - n); off > scale/2 && off > math.Abs(n)*1e-6 {

@@ -9,10 +9,11 @@ import (
 	"ppscript/docs"
 )
 
-// This file validates JSON against docs/schema.json, by a library that knows
-// nothing of us: readers elsewhere do the same.
+// This file validates JSON against docs/schema.json with a general library, as
+// other readers of the output do.
 
-// compiled is the schema. Formats such as date-time are asserted.
+// compiled returns the compiled schema, which also checks formats such as
+// date-time.
 func compiled() (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(docs.Schema))
 	if err != nil {
@@ -27,7 +28,7 @@ func compiled() (*jsonschema.Schema, error) {
 	return c.Compile(name)
 }
 
-// valid says why a line is no instance of the schema; "" if it is one.
+// valid returns the reason why a line does not fit the schema; "" if it fits.
 func (f *Format) valid(line string) string {
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
 	if err == nil {

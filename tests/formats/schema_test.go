@@ -9,7 +9,7 @@ import (
 	"ppscript/docs/schema"
 )
 
-// docs/schema.json is what the page says.
+// docs/schema.json equals the schema that is generated from the page.
 func TestSchemaIsOfThePage(t *testing.T) {
 	want, err := schema.Of(docs.Formats)
 	if err != nil {
@@ -20,7 +20,8 @@ func TestSchemaIsOfThePage(t *testing.T) {
 	}
 }
 
-// The schema refuses what version 1 promises not to be, and lets through what it may get.
+// The schema refuses records that break the promises of version 1, and accepts additions
+// that version 1 allows.
 func TestSchemaFinds(t *testing.T) {
 	f := Read(t)
 	whole := `{"v":1,"type":"table","data":{"name":"t","seq":0,"final":true,"begin":0,"end":0,"samples":0,"total_samples":0,` +
@@ -34,10 +35,10 @@ func TestSchemaFinds(t *testing.T) {
 		{`"lost":1`, `"lost":"1"`, "/data/loss/lost"},
 		{`"kind":"value"`, `"kind":7`, "/data/columns/0/kind"},
 		{`"n_text":"x"`, `"n_text":{}`, "/data/rows/0/n_text"},
-		{`"seq":0,`, `"seq":0,"new":{"x":1},`, ""},    // a member that may come
+		{`"seq":0,`, `"seq":0,"new":{"x":1},`, ""},    // a new member, which is allowed
 		{`"type":"table"`, `"type":"graph"`, ""},      // a kind of record
 		{`"loss":{"lost":1}`, `"loss":{"odd":2}`, ""}, // a kind of loss
-		{`"data":{`, `"more":1,"data":{`, ""},         // beside data
+		{`"data":{`, `"more":1,"data":{`, ""},         // a new member beside data
 		{`"final":true,`, `"final":true,"wall":1,`, "/data/wall"},
 	} {
 		line := strings.Replace(whole, c.from, c.to, 1)

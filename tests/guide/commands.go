@@ -1,7 +1,7 @@
 // Package guide checks that the command lines of perf-prof's guide work with
-// ppscript for perf-prof. commands.txt is the list, with what must come of each;
-// a command that does not work yet says so there, and is an error here as soon
-// as it does.
+// ppscript for perf-prof. commands.txt lists them with the expected result of
+// each. A command that does not work yet is marked there, and the test fails as
+// soon as it works.
 package guide
 
 import (
@@ -16,15 +16,15 @@ import (
 // A command is one line of the list with its directives.
 type command struct {
 	line   int
-	args   string // as a shell reads them
+	args   string // in the shell's syntax
 	checks []check
 	exit   int
 	guest  bool
-	needs  string // of the hardware
-	notYet string // why it fails
+	needs  string // needed features of the hardware
+	notYet string // the reason why the command does not work yet
 }
 
-// A check is what must be in the output.
+// A check is a condition on the output.
 type check struct {
 	kind  string // has, not, lines, least, file
 	count int
@@ -103,8 +103,8 @@ func (c *command) directive(text string) (err error) {
 	return nil
 }
 
-// failure says why output is not what it must be; "" if it is. Files are looked
-// for in dir.
+// failure returns the reason why output does not meet the check; "" if it does.
+// dir is the directory of the files that checks name.
 func (k check) failure(output, dir string) string {
 	if k.kind == "file" {
 		if st, err := os.Stat(dir + "/" + k.words[0]); err != nil || st.Size() == 0 {
@@ -126,8 +126,8 @@ func (k check) failure(output, dir string) string {
 	return ""
 }
 
-// inOrder reports that the words come one after the other in line; ~ begins a
-// regular expression.
+// inOrder reports whether the words follow each other in line; a word that
+// begins with ~ is a regular expression.
 func inOrder(line string, words []string) bool {
 	for _, w := range words {
 		pattern, ok := strings.CutPrefix(w, "~")
@@ -143,8 +143,8 @@ func inOrder(line string, words []string) bool {
 	return true
 }
 
-// bounded is the command line with an end: those that have none of their own
-// run for a time.
+// bounded returns the command line with an end: a command that does not end by
+// itself gets a duration.
 func (c *command) bounded() string {
 	name, rest, _ := strings.Cut(c.args, " ")
 	switch {

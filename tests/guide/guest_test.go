@@ -12,8 +12,8 @@ import (
 	"ppscript/tests/vm"
 )
 
-// What the machine at hand lacks: kprobes, KVM's events, the addresses of the
-// kernel's data.
+// These commands need features that this machine lacks: kprobes, KVM's events,
+// addresses of the kernel's data.
 func TestCommandsOfTheGuideInAGuest(t *testing.T) {
 	list, err := readCommands("commands.txt")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestCommandsOfTheGuideInAGuest(t *testing.T) {
 				Replace(c.bounded())
 			args = strings.ReplaceAll(args, "-p $PID", "-C 0") // each guest is a new process
 			machine := strings.Contains(args, "$VM")
-			if machine { // the other machines would only slow it down
+			if machine { // other virtual machines would only slow it down
 				script.WriteString(
 					"kill -STOP $loop; minikvm -clock 100000000 >/dev/null & VM=$!; until grep -q vcpu /proc/$VM/task/*/comm; do sleep 0.1; done\n")
 			}

@@ -18,12 +18,11 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// atOnce is how many commands run beside each other: most of the time they
-// wait.
+// atOnce is how many commands run at the same time: they wait most of the time.
 const atOnce = 4
 
-// bound is how long all commands may take, and twice what one may: a minute on
-// a quiet machine.
+// bound is the time limit for all commands, and twice the limit for one. They
+// take a minute on a quiet machine.
 const bound = 8 * time.Minute
 
 func TestCommandsOfTheGuide(t *testing.T) {
@@ -67,7 +66,7 @@ func TestCommandsOfTheGuide(t *testing.T) {
 	}
 }
 
-// verify checks what a command did.
+// verify runs the checks of a command on its result.
 func (c *command) verify(t *testing.T, out testkit.Output, env *environment) {
 	wrong := c.wrong(out, env)
 	switch {
@@ -80,15 +79,16 @@ func (c *command) verify(t *testing.T, out testkit.Output, env *environment) {
 	}
 }
 
-// mayLack reports that what is missing may be among events that were lost, while
-// all these beside each other kept the CPUs from reading the rings in time; or
-// behind the number of samples where the command stops, as -N says.
+// mayLack reports that the missing output may be due to lost events, because so
+// many commands at the same time kept the CPUs from reading the rings in time;
+// or that it would come after the number of samples at which -N ends the
+// command.
 func (c *command) mayLack(out testkit.Output) bool {
 	return c.notYet == "" && (strings.Contains(c.args, " -N ") ||
 		strings.Contains(out.Stdout+out.Stderr, "lost "))
 }
 
-// wrong is what a command did not do.
+// wrong returns the failed checks of a command.
 func (c *command) wrong(out testkit.Output, env *environment) (wrong []string) {
 	if out.Exit != c.exit {
 		wrong = append(wrong, fmt.Sprintf("exit status: got %d, want %d", out.Exit, c.exit))
@@ -104,7 +104,8 @@ func (c *command) wrong(out testkit.Output, env *environment) (wrong []string) {
 
 func cut(s string) string { return s[:min(len(s), 1500)] }
 
-// An environment is what the commands find instead of the guide's machine.
+// An environment has the files, processes and devices that stand in for those
+// of the guide's machine.
 type environment struct {
 	bin, out string
 	values   *strings.Replacer
@@ -135,9 +136,10 @@ func newEnvironment(t *testing.T) *environment {
 	return e
 }
 
-// useMachine has the disk written to, which also makes interrupts, and pipes made that
-// stay for longer than a command observes, which it sees as leaked, until the test ends:
-// a machine without other work may do nothing for a second.
+// useMachine causes activity until the test ends, because a machine without other work
+// may do nothing for a second. It writes to the disk, which also causes interrupts, and
+// creates pipes that live longer than a command runs, so that the command reports them
+// as leaked.
 func useMachine(t *testing.T) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "written"))
@@ -177,7 +179,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// start runs a command, for as long as all may take at most.
+// start runs a command, with the time limit of all commands.
 func (e *environment) start(t *testing.T, c *command) *testkit.Process {
 	t.Helper()
 	return testkit.StartFor(t, bound/2, "sh", "-c",
@@ -186,7 +188,7 @@ func (e *environment) start(t *testing.T, c *command) *testkit.Process {
 
 func (e *environment) expand(s string) string { return e.values.Replace(s) }
 
-// freePort is a port that nobody listens at.
+// freePort returns a port at which no program listens.
 func freePort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -201,7 +203,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// cgroups makes cgroups, of which the first is the one to join. They go when the
+// cgroups makes cgroups; processes join the first one. They are removed when the
 // test's processes have ended.
 func cgroups(t *testing.T, names ...string) (join func(pid int)) {
 	t.Helper()
@@ -224,7 +226,7 @@ func cgroups(t *testing.T, names ...string) (join func(pid int)) {
 	}
 }
 
-// removeCgroup waits for the last process to be gone.
+// removeCgroup waits until the last process has ended.
 func removeCgroup(t *testing.T, dir string) {
 	var err error
 	for deadline := time.Now().Add(10 * time.Second); time.Now().
@@ -250,7 +252,7 @@ func threads(t *testing.T, pid int) string {
 	return strings.Join(tids, ",")
 }
 
-// disk is a block device whose requests are seen.
+// disk returns a block device whose requests have events.
 func disk() string {
 	for _, pattern := range []string{"/dev/vda", "/dev/sda", "/dev/nvme0n1"} {
 		if _, err := os.Stat(pattern); err == nil {

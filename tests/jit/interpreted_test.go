@@ -23,10 +23,11 @@ func pythons(t *testing.T) []string {
 	return list
 }
 
-// A language is one whose program burns known times in functions of these names.
+// A language is an interpreter with a program that spends known CPU times in
+// functions with these names.
 type language struct {
 	program string
-	path    string   // functions of a stack from much outwards
+	path    string   // the functions of a stack, from the function much to the outermost
 	lines   []string // of much
 }
 
@@ -40,12 +41,14 @@ var (
 		[]string{"9", "10"}}
 )
 
-// own is the name of a function of the program without what it is a member of.
+// own returns the name of a function of the program without its class or
+// module.
 func (l *language) own(f frame) (name string, ok bool) {
 	return f.Symbol[strings.LastIndexAny(f.Symbol, ".:")+1:], strings.HasSuffix(f.DSO, "/"+l.program)
 }
 
-// burning takes the innermost function of the program that burns, which may be called natively.
+// burning picks the innermost function of the program that uses CPU time; the function may call
+// native code.
 func (l *language) burning(stack []frame) string {
 	for _, f := range stack {
 		name, ok := l.own(f)
@@ -57,8 +60,8 @@ func (l *language) burning(stack []frame) string {
 	return ""
 }
 
-// Functions have the shares of CPU time that the program measured, with no option for the interpreter:
-// where programs of the kernel count stacks, and of samples with copies of stacks.
+// Functions have the shares of CPU time that the program measured, without an option for the
+// interpreter: if programs in the kernel count stacks, and for samples with copies of stacks.
 func TestPythonFunctionsAreNamed(t *testing.T) {
 	for _, path := range pythons(t) {
 		inPython.test(t, path)
@@ -83,7 +86,8 @@ func TestPHPFunctionsAreNamed(t *testing.T) {
 	inPHP.test(t, path, "--user-callchain=dwarf,16384")
 }
 
-// Without programs of the kernel, functions are those of when a sample is read.
+// Without programs in the kernel, functions are those that run when the sample
+// is read.
 func TestInterpretersWithoutPrograms(t *testing.T) {
 	for _, path := range pythons(t) {
 		inPython.test(t, path, "--engine", "perf")
@@ -92,7 +96,8 @@ func TestInterpretersWithoutPrograms(t *testing.T) {
 	inPHP.test(t, interpreter(t, "php"), "--engine", "perf")
 }
 
-// interpreter is Debian's, or that which PPSCRIPT_RUBY, PPSCRIPT_PHP names.
+// interpreter returns Debian's interpreter, or the one that PPSCRIPT_RUBY or
+// PPSCRIPT_PHP names.
 func interpreter(t *testing.T, name string) string {
 	t.Helper()
 	testkit.Requires(t, testkit.Samples)
@@ -114,7 +119,8 @@ func (l *language) test(t *testing.T, path string, options ...string) {
 		by, all := shares(t, record, l.burning)
 		wrong = near(by, map[string]float64{"much": much, "little": little, "natively": natively})
 
-		// From the outermost inwards, and each function once for each of its calls.
+		// Stacks are in order from the outermost function, and have each function
+		// once for each of its calls.
 		whole, called := 0.0, 0
 		paths, _ := shares(t, record, func(stack []frame) string {
 			var names []string
@@ -156,7 +162,8 @@ func (l *language) test(t *testing.T, path string, options ...string) {
 	})
 }
 
-// Where the whole machine is observed, each process has its own, also one that a shell begins.
+// If the whole machine is observed, each process has its own functions, also one that a shell
+// starts.
 func TestPythonAmongOthers(t *testing.T) {
 	path := pythons(t)[0]
 	first := testkit.Start(t, path, "-c", "import time\ndef elsewhere():\n    while True: sum(range(1000))\n"+
@@ -189,7 +196,7 @@ func TestPythonAmongOthers(t *testing.T) {
 	})
 }
 
-// A process that is observed from its middle on has names, in its threads too.
+// A process that ran before it was observed has names, in its threads too.
 func TestPythonOfProcess(t *testing.T) {
 	t.Run("auto", func(t *testing.T) { testThreads(t) })
 	t.Run("perf", func(t *testing.T) { testThreads(t, "--engine", "perf") })
@@ -223,7 +230,8 @@ time.sleep(60)
 			}
 			return ""
 		})
-		// The first samples may come before the program of the kernel knows the process.
+		// The first samples may come before the program in the kernel recognizes the
+		// process.
 		if all < 20 || by["spin_here"] < 0.6*all || by["wait_here"] > 0.1*all {
 			wrong = append(wrong, fmt.Sprintf("got %v of %.0f samples, want most of them in spin_here",
 				by, all))
@@ -232,7 +240,7 @@ time.sleep(60)
 	})
 }
 
-// A wait has the functions that wait, also where the lock of the interpreter belongs to another thread.
+// A wait shows the functions that wait, also while another thread holds the interpreter's lock.
 func TestWallOfInterpreters(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Taskset)...)
 	testkit.Awake(t)
@@ -261,7 +269,8 @@ func TestWallOfInterpreters(t *testing.T) {
 					}
 				}
 			}
-			// The first waits may come before the program of the kernel knows the process.
+			// The first waits may come before the program in the kernel recognizes the
+			// process.
 			if named < 0.3e9 || waited-named > 0.25e9 {
 				wrong = append(wrong, fmt.Sprintf("%s: got %.0f of %.0f ns in the function that waits",
 					name, named, waited))

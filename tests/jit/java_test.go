@@ -10,7 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Methods of Java have the shares that the program measured, by the map that the JVM writes when it ends.
+// Methods of Java have the shares that the program measured, with the map that the JVM writes when
+// it ends.
 func TestJavaMethodsAreNamed(t *testing.T) {
 	testkit.Requires(t, testkit.Samples, testkit.Program("java"))
 	testkit.Requires(t, testkit.Live...)

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// A result is a record of stacks, as far as it is looked at.
+// A result has the members of a record stacks that the tests use.
 type result struct {
 	Stacks []struct {
 		Key   map[string]string
@@ -31,7 +31,8 @@ type frame struct {
 	Kernel            bool
 }
 
-// A pick names the part of a stack that a share is of; "" leaves it out.
+// A pick returns the name under which a stack is counted; "" leaves the stack
+// out.
 type pick func(stack []frame) string
 
 // innermost takes the innermost function of the user's code.
@@ -44,7 +45,8 @@ func innermost(stack []frame) string {
 	return ""
 }
 
-// shares are the samples of a run by what is picked of their stacks.
+// shares counts the samples of a run by the name that pick returns for their
+// stacks.
 func shares(t *testing.T, output string, of pick) (by map[string]float64, all float64) {
 	t.Helper()
 	by = map[string]float64{}
@@ -57,7 +59,8 @@ func shares(t *testing.T, output string, of pick) (by map[string]float64, all fl
 	return by, all
 }
 
-// near returns what is wrong with shares: want has them of their sum, by CPU time.
+// near returns the differences between shares of samples and shares of the CPU
+// times in want.
 func near(by map[string]float64, want map[string]float64) (wrong []string) {
 	sum, wanted := 0.0, 0.0
 	for name := range want {
@@ -74,7 +77,7 @@ func near(by map[string]float64, want map[string]float64) (wrong []string) {
 	return wrong
 }
 
-// jitter builds the program that makes functions.
+// jitter builds the program that generates functions at run time.
 func jitter(t *testing.T) string {
 	t.Helper()
 	testkit.Requires(t, testkit.Samples, testkit.GCC)
@@ -84,7 +87,7 @@ func jitter(t *testing.T) string {
 	return path
 }
 
-// ownTimes parses the CPU times that the program reports of its functions.
+// ownTimes parses the CPU times that the program reports for its functions.
 func ownTimes(t *testing.T, said, first, second string) map[string]float64 {
 	t.Helper()
 	var a, b, moved float64
@@ -94,7 +97,8 @@ func ownTimes(t *testing.T, said, first, second string) map[string]float64 {
 	return map[string]float64{first: a, second: b + moved}
 }
 
-// profiled runs a command below profile, and returns the record of its stacks and what it said.
+// profiled runs profile with a command, and returns the record of its stacks and the output of
+// the command.
 func profiled(t *testing.T, options []string, command ...string) (record, said string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "out.json")
@@ -110,7 +114,8 @@ func profiled(t *testing.T, options []string, command ...string) (record, said s
 
 var turns = []string{"300000000", "600000000", "150000000"}
 
-// Code is made at one address again and again: it has the name of its time, live.
+// Code is generated at one address again and again: each sample has the name that
+// was valid at its time, live.
 func TestDumpIsReadWhileItIsWritten(t *testing.T) {
 	path := jitter(t)
 	testkit.Again(t, func() (wrong []string) {
@@ -121,7 +126,8 @@ func TestDumpIsReadWhileItIsWritten(t *testing.T) {
 	})
 }
 
-// Without perf inject, of a recording of perf: on the clock of dumps, and on perf's own.
+// Names in perf's recordings, without perf inject: with the clock of dumps, and with
+// perf's own clock.
 func TestDumpOfRecording(t *testing.T) {
 	path := jitter(t)
 	testkit.Requires(t, testkit.Perf)

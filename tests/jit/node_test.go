@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Functions of JavaScript have the shares that the program measured, by a jitdump and by a map; one that
-// was interpreted, then compiled and compiled again, has one name.
+// Functions of JavaScript have the shares that the program measured, with a jitdump and with a map.
+// A function that was interpreted, then compiled and compiled again, has one name.
 func TestNodeFunctionsAreNamed(t *testing.T) {
 	testkit.Requires(t, testkit.Samples, testkit.Program("node"))
 	testkit.Requires(t, testkit.Live...)
@@ -19,7 +19,7 @@ func TestNodeFunctionsAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir() // where it writes files
+	dir := t.TempDir() // directory of the files that the program writes
 	f := func(flags string) {
 		t.Helper()
 		testkit.Again(t, func() (wrong []string) {
