@@ -88,7 +88,7 @@ func (c chunk) run(t *testing.T, file string) {
 		if d.Excerpt == "" {
 			t.Errorf("%s: error without an excerpt: %v", file, err)
 		}
-		// What follows the first error is in its excerpt, one per line.
+		// Further errors are in the excerpt of the first, one on each line.
 		got[lineOf(d.Pos)] = d.Error() + " hint: " + d.Hint
 		for _, l := range strings.Split(d.Excerpt, "\n") {
 			if strings.HasPrefix(l, file+":") {
@@ -107,7 +107,7 @@ func (c chunk) run(t *testing.T, file string) {
 	}
 }
 
-// lineOf is the line of file:line:col.
+// lineOf returns the line of file:line:col.
 func lineOf(pos string) int {
 	n := 0
 	_, rest, _ := strings.Cut(pos, ":")
@@ -177,7 +177,7 @@ func assertFails(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	return starlark.None, nil
 }
 
-// values(opts, "--than 10ms -n 3 a b") is what main would get.
+// values(opts, "--than 10ms -n 3 a b") returns the value that main would get.
 func values(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	kwargs []starlark.Tuple) (starlark.Value, error) {
 	var decl starlark.Value

@@ -17,14 +17,14 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file plays events that a chunk writes down as text (see
-// eventtest.Capture) through a pipeline of the chunk. Every pipeline runs in
-// both engines, which must agree.
+// This file plays events that a chunk has as text (see eventtest.Capture)
+// through a pipeline of the chunk. Every pipeline runs in both engines, which
+// must agree.
 
-// play(events, stream or result) is the list of the lines that come out: of a
-// stream its events, "3us ran=2us"; of a table its rows, "bash 3"; and what
-// was lost, "loss evicted 1". tier = "native" also asks that nothing is
-// interpreted; end = n ends an interval behind the n-th event.
+// play(events, stream or result) returns the list of output lines: the events
+// of a stream, "3us ran=2us"; the rows of a table, "bash 3"; and losses, "loss
+// evicted 1". tier = "native" also requires that no function is interpreted;
+// end = n ends an interval after the n-th event.
 func play(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	kwargs []starlark.Tuple) (starlark.Value, error) {
 	var text, engine string
@@ -56,7 +56,8 @@ func play(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	return starlark.NewList(out), nil
 }
 
-// A player is the host of the deliveries of the operators that chunks have.
+// A player implements plan.Host: it receives the results of the operators in
+// chunks.
 type player struct {
 	plan.Host
 	capture *eventtest.Capture
@@ -100,7 +101,7 @@ func (p *player) run(what starlark.Value, interpret bool) ([]string, error) {
 	return p.lines, nil
 }
 
-// deliver runs a plan, whose results come to the player.
+// deliver runs a plan and delivers its results to the player.
 func (p *player) deliver(pl *plan.Plan) (*plan.Instance, error) {
 	in, list := pl.Instantiate(), pl.Deliver(p)
 	for i, d := range list {
@@ -128,7 +129,7 @@ func (p *player) deliver(pl *plan.Plan) (*plan.Instance, error) {
 	return in, nil
 }
 
-// feed gives the events to an instance, in time order as the session does.
+// feed passes the events to an instance in time order, as the session does.
 func (p *player) feed(in *plan.Instance) {
 	to := make([][]*event.Stream, len(p.capture.Streams))
 	for _, e := range in.Events {

@@ -21,10 +21,11 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file goes through the tables of builtins, operators, methods of texts and aggregators, and
-// gives each parameter a value of each type. What check lets pass must not fail for each event.
+// This file tries values of each type for each parameter of builtins, operators, methods of texts
+// and aggregators. An expression that check accepts must not fail for every event.
 
-// typedEvents have values of many forms: what takes a text may want a number in it, or a name.
+// typedEvents have values of many forms, because a function of a text may expect a number in
+// it, or a name.
 const typedEvents = `
 a:x v:s64 addr:u64 port:u16 took:ns comm:str
 1us 0 1 v=1 addr=1 port=80 took=1us comm=read
@@ -38,8 +39,8 @@ a:x v:s64 addr:u64 port:u16 took:ns comm:str
 
 const typedCount = 7
 
-// typed are expressions of an event, by their type. None is not among them: an option that is not given is
-// None, and code that a test of it guards is not judged.
+// typed are expressions of an event by their type. None is not among them: an option that is not
+// given is None, and check does not judge code that a test for None guards.
 var typed = []struct{ name, text string }{
 	{"int", "e.v"}, {"u64", "e.addr"}, {"string", "e.comm"}, {"duration", "e.took"},
 	{"time", "e.time"}, {"bool", "(e.v > 1)"}, {"float", "(e.v * 0.5)"}, {"size", "(e.port * KiB)"},
@@ -47,7 +48,8 @@ var typed = []struct{ name, text string }{
 	{"names", `{1: "one"}`}, {"constant int", "1"}, {"constant string", `"read"`}, {"function", "(lambda x: x)"},
 }
 
-// A verdict is what became of a stream or result: refused before a run, or how many evaluations failed.
+// A verdict is the outcome for a stream or result: refused before a run, or the number of failed
+// evaluations.
 type verdict struct {
 	refused error
 	failed  uint64
@@ -56,7 +58,7 @@ type verdict struct {
 
 var cases int // a host loads each file once
 
-// judged checks, and runs over typedEvents, the value S of a script.
+// judged checks the value S of a script, and runs it over typedEvents.
 func judged(t *testing.T, h *script.Host, text string, interpret bool) verdict {
 	t.Helper()
 	cases++
@@ -112,14 +114,15 @@ func typedHost(t *testing.T) (*script.Host, *builtins.Registry) {
 	}), r
 }
 
-// A table counts what came of its cases.
+// A table counts the outcomes of its cases.
 type table struct {
 	*testing.T
 	host                     *script.Host
 	refused, passed, failing int
 }
 
-// holds runs a case in both engines: it is refused, or some event passes.
+// holds runs a case in both engines: either it is refused, or at least one
+// event passes.
 func (x *table) holds(text string) (ok bool) {
 	x.Helper()
 	ok = true
@@ -143,7 +146,7 @@ func (x *table) holds(text string) (ok bool) {
 	return ok
 }
 
-// where is a stream whose predicate evaluates an expression.
+// where returns a stream whose predicate evaluates an expression.
 func where(text string) string { return "S = x.where(lambda e: " + text + ")" }
 
 // Operators and parts of values.
@@ -190,7 +193,7 @@ func TestFunctionsOfWrongTypes(t *testing.T) {
 			continue
 		}
 		switch name {
-		case "fail", "print", "getattr": // they do something, or name what is checked elsewhere
+		case "fail", "print", "getattr": // these have effects, or other tests check them
 			continue
 		}
 		for _, a := range typed {
@@ -209,9 +212,9 @@ func TestFunctionsOfWrongTypes(t *testing.T) {
 	x.logs(4000, 400)
 }
 
-// machine are functions whose result depends on what a machine has, so that no argument is right
-// everywhere: of these the types of the first parameter are tried. elsewhere are those that read the
-// kernel's memory, which these events have not.
+// machine are functions whose result depends on the machine, so that no argument is right
+// everywhere: only the types of the first parameter are tried. elsewhere are functions that read
+// the kernel's memory, which these events do not have.
 var (
 	machine = []string{
 		"block_device", "block_devices", "cpu_cores", "sysctl", "has_pmu", "read_kernel", "evaluate", "enumerator",
@@ -220,11 +223,12 @@ var (
 		"task", "cgroup", "per_cpu", "trace_arg", "cast", "container_of", "kernel_string", "user_string",
 		"command_line",
 	}
-	// They show something, call something, and want 4 or 16 bytes.
+	// These print something, call a function, or want 4 or 16 bytes.
 	others = []string{"help", "try_", "ip_address"}
 )
 
-// Functions of the host, with each type for each parameter, the others being right.
+// Functions of the host get each type for each parameter; the other arguments are
+// right.
 func TestBuiltinsOfWrongTypes(t *testing.T) {
 	h, r := typedHost(t)
 	x := &table{T: t, host: h}
@@ -263,7 +267,8 @@ func TestBuiltinsOfWrongTypes(t *testing.T) {
 	x.logs(300, 100)
 }
 
-// right are arguments for the required parameters of a builtin that it takes; nil if none were found.
+// right returns arguments that a builtin accepts for its required parameters; nil if none were
+// found.
 func (x *table) right(b *builtins.Builtin) []string {
 	var names []string
 	for _, p := range b.Params {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// rules are the tables that a tree is checked against.
+// rules are the tables with which a tree is compared.
 type rules struct {
 	layers  [][]string
 	planned []string
@@ -20,8 +20,8 @@ type rules struct {
 	mayExit []string
 }
 
-// check returns what is wrong with the tree, one sentence each, in the order
-// of the files.
+// check returns the faults of the tree, a sentence for each, in the order of
+// the files.
 func check(tree fs.FS, r rules) ([]string, error) {
 	var err error
 	if r.layers, err = expand(tree, r.layers); err != nil {
@@ -132,8 +132,8 @@ func (c *checker) file(name string, src []byte) {
 	}
 }
 
-// saysWhatFor reports whether the file has the package comment in go doc's
-// form. A command's comment starts with its own name.
+// saysWhatFor reports whether the file has a package comment in go doc's form.
+// A command's comment starts with its own name.
 func saysWhatFor(f *ast.File) bool {
 	if f.Doc == nil {
 		return false
@@ -167,7 +167,7 @@ func within(pkg string, pkgs []string) bool {
 	return slices.ContainsFunc(pkgs, func(p string) bool { return pkg == p || strings.HasPrefix(pkg, p+"/") })
 }
 
-// exits finds calls that end the process behind the caller's back.
+// exits finds calls that end the process without returning to the caller.
 func (c *checker) exits(name string, file *ast.File) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		sel, ok := n.(*ast.SelectorExpr)
@@ -184,7 +184,7 @@ func (c *checker) exits(name string, file *ast.File) {
 	})
 }
 
-// packages checks what can be told once all files are known.
+// packages makes the checks that need all files.
 func (c *checker) packages() {
 	for _, layer := range c.layers {
 		for _, pkg := range layer {

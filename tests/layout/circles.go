@@ -7,12 +7,13 @@ import (
 	"slices"
 )
 
-// This file finds circles that import order does not see: a package with one importer, which calls that
-// importer back through fields of function type. Such a package is a part of its importer, or should be given
-// values in place of functions. Fields and what sets them are told by their names; types are not resolved.
+// This file finds circles that the import order does not show: a package with a single importer,
+// which it calls back through fields of function type. Such a package is a part of its importer, or
+// should get values in place of functions. Fields and their assignments are matched by name; types
+// are not resolved.
 
-// circles are the types that have such fields, each with the reason. The list may only shrink: one that is no
-// circle any more must leave it.
+// circles are the types that have such fields, each with the reason. The list may only shrink: a
+// type that is no longer a circle must be removed.
 var circles = map[string]string{
 	"cmd/ppscript/editor/langserver.Options":     "the words of scripts, and their modules, are the command's",
 	"cmd/ppscript/fleet.Program":                 "an agent runs the command's own scripts and options",
@@ -27,8 +28,8 @@ var circles = map[string]string{
 	"runtime/why/whyfacts.Config":                "the clock of the run",
 }
 
-// backs lists the types that call their only importer back and that are not in the list, and those of the
-// list that do not.
+// backs returns the types that call their only importer back and are not in the list, and the types
+// in the list that do not.
 func backs(tree fs.FS, circles map[string]string) (faults []string, err error) {
 	by := importers{}
 	fields := map[string]map[string][]string{} // of function type: by package and field, the types

@@ -25,7 +25,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// A test says which programs it runs.
+// A test declares the programs that it runs.
 func TestProgramsAreDeclared(t *testing.T) {
 	for _, list := range []func(fs.FS) ([]string, error){undeclared, undeclaredCommands} {
 		faults, err := list(os.DirFS("../.."))
@@ -38,7 +38,8 @@ func TestProgramsAreDeclared(t *testing.T) {
 	}
 }
 
-// Programs are found wherever a test runs them, and needs wherever it declares them.
+// The checker finds every place where a test runs a program, and every place where
+// it declares a need.
 func TestUndeclaredPrograms(t *testing.T) {
 	const kit = `package testkit
 		var GDB, Binutils = program("gdb", "gdb", true), installed("objdump", "binutils", true)
@@ -157,8 +158,8 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// The map in runtime/doc.go has a line for each package below runtime, and no other. With -update, packages
-// that it leaves out get a line of their package comment, behind the other packages of their subject.
+// The map in runtime/doc.go has a line for each package below runtime, and no other. With -update,
+// a missing package gets a line from its package comment, after the other packages of its subject.
 func TestMap(t *testing.T) {
 	tree := os.DirFS("../..")
 	all, err := expand(tree, layers)
@@ -207,7 +208,8 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-// The picture of the house shows every room, and none that does not exist.
+// The picture in docs/hacking.md shows every package folder, and none that does
+// not exist.
 func TestPictureOfTheHouse(t *testing.T) {
 	text, err := os.ReadFile("../../docs/hacking.md")
 	if err != nil {
@@ -228,7 +230,7 @@ func TestPictureOfTheHouse(t *testing.T) {
 	for _, m := range folder.FindAllStringSubmatch(picture, -1) {
 		exists(m[1], ".", "runtime")
 	}
-	// Rooms of bpf and of the command are lists, with two blanks between them.
+	// Folders of bpf and of the command are lists, separated by two blanks.
 	for _, list := range regexp.MustCompile(`[a-z]+(?:  [a-z]+){2,}`).FindAllString(picture, -1) {
 		for name := range strings.FieldsSeq(list) {
 			exists(name, "bpf", "cmd/ppscript")
@@ -247,7 +249,7 @@ func TestPictureOfTheHouse(t *testing.T) {
 	}
 }
 
-// The core and its tests do without the wings.
+// The core and its tests import no wing.
 func TestCoreAndWings(t *testing.T) {
 	faults, err := joined(os.DirFS("../.."), joints)
 	if err != nil {
@@ -319,7 +321,7 @@ func TestJoined(t *testing.T) {
 	}, "runtime/plan/a_test.go imports tests/kit, which leads to runtime/why/story of the wing why")
 }
 
-// No package calls its only importer back, but for those of the list.
+// No package calls its only importer back, except for those in the list.
 func TestNoCircles(t *testing.T) {
 	faults, err := backs(os.DirFS("../.."), circles)
 	if err != nil {
@@ -408,7 +410,7 @@ func TestPathsOfDocuments(t *testing.T) {
 	}
 }
 
-// Each rule must notice what it is there for.
+// Each rule must find the fault for which it was written.
 func TestRules(t *testing.T) {
 	r := rules{
 		layers:  [][]string{{"low"}, {"mid", "beside"}, {"top"}, {"later"}},
@@ -498,8 +500,8 @@ func TestMissingPackage(t *testing.T) {
 	}
 }
 
-// Sources in C beside those of Go are left out of builds with cgo, which a plain go build uses where it
-// finds a compiler, and the race detector needs.
+// C files in a Go package must not become part of builds with cgo. A plain go build uses cgo if it
+// finds a compiler, and the race detector needs it.
 func TestProgramsInCAreNoPartOfBuilds(t *testing.T) {
 	found := 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -523,7 +525,7 @@ func TestProgramsInCAreNoPartOfBuilds(t *testing.T) {
 	}
 }
 
-// The tag nohub leaves the server of hubs out, wherever it is named.
+// The tag nohub leaves out every import of the hub's server.
 func TestServerHasATag(t *testing.T) {
 	files, err := filepath.Glob("../../cmd/ppscript/fleet/*.go")
 	if err != nil {

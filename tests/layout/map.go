@@ -9,18 +9,20 @@ import (
 	"strings"
 )
 
-// This file writes the map of the packages in runtime/doc.go, as far as their package comments do. Lines that
-// the map has stay as they are: their order is the journey of the data, which no tool knows.
+// This file adds missing packages to the map in runtime/doc.go, from their package comments.
+// Existing lines stay as they are: their order is the data's journey, which no tool can derive.
 
 //go:generate go test -run TestMap . -update
 
-// mapLine is a line of the map: a path below runtime, and the purpose of the package.
+// mapLine matches a line of the map: a path below runtime, and the purpose of the
+// package.
 var mapLine = regexp.MustCompile(`(?m)^//\t([a-z/]+) +.*\n`)
 
-// unmapped are packages without a line: forms of an output, generators, packages of tests.
+// unmapped are packages that need no line: forms of an output, generators, packages of
+// tests.
 var unmapped = regexp.MustCompile(`^(output/|system/kernel/gen|event/eventtest$|expr/exprtest$)`)
 
-// journey is the part of the text that has the map.
+// journey returns the part of the text that is the map.
 func journey(text string) string {
 	text, _, _ = strings.Cut(text, "// # Words")
 	return text
@@ -37,7 +39,7 @@ func offMap(text string, packages []string) (missing []string) {
 	return missing
 }
 
-// mapped is the text with a line for each of the packages.
+// mapped returns the text with a line for each of the packages.
 func mapped(tree fs.FS, text string, packages []string) (string, error) {
 	for _, pkg := range offMap(text, packages) {
 		purpose, err := purposeOf(tree, pkg)
@@ -62,7 +64,7 @@ func mapped(tree fs.FS, text string, packages []string) (string, error) {
 	return text, nil
 }
 
-// purposeOf is the first part of the package comment, without the name.
+// purposeOf returns the first part of the package comment, without the name.
 func purposeOf(tree fs.FS, pkg string) (string, error) {
 	files, err := fs.Glob(tree, pkg+"/*.go")
 	if err != nil {

@@ -52,7 +52,7 @@ var word = regexp.MustCompile(`^[\pL\d_]+`)
 
 func firstWord(text string) string { return word.FindString(text) }
 
-// sentence is the first one of a comment.
+// sentence returns the first sentence of a comment.
 func sentence(text string) string {
 	s, _, _ := strings.Cut(strings.ReplaceAll(text, "\n", " "), ". ")
 	return s

@@ -14,17 +14,18 @@ import (
 	"strings"
 )
 
-// This file checks that tests declare the programs that they run (testkit.Requires): on a machine without one
-// a test is left out then, and says which program it needs. A test counts with all functions and variables of
-// its package, and of testkit, that it names, directly or not. Programs within a text for a shell are not
-// seen: tests/cleanroot.sh finds those.
+// This file checks that tests declare the programs that they run (testkit.Requires): on a machine
+// without such a program the test is then skipped, and names the program. The check follows all
+// functions and variables of its package and of testkit that a test names, directly or indirectly.
+// It does not see programs within a shell command: tests/cleanroot.sh finds those.
 
-// everywhere are programs that each Debian has (packages marked essential), and the go command, by which
-// tests are run.
+// everywhere are programs that every Debian has (packages marked essential), and the go command,
+// which runs the tests.
 var everywhere = strings.Fields(`bash cat chmod chroot cp dd go grep install ldd ls mkdir mkfifo nice nproc
 	nsenter rm sed setpriv sh sleep tar taskset timeout touch true unshare`)
 
-// brought are the programs that come with the one by which a need is tried.
+// brought are the programs that are installed together with the program that a
+// need checks.
 var brought = map[string][]string{
 	"Binutils":  {"addr2line", "as", "nm", "objcopy", "objdump", "readelf", "strip"},
 	"GCC":       {"addr2line", "as", "gcc", "nm", "objcopy", "objdump", "readelf", "strip"}, // needs binutils
@@ -35,14 +36,14 @@ var brought = map[string][]string{
 
 const testkitDir = "tests/testkit"
 
-// A piece is a function or a variable: the programs that it runs, those that it says it needs, and the other
-// pieces that it names.
+// A piece is a function or a variable, with the programs that it runs, the programs that it
+// declares, and the other pieces that it names.
 type piece struct {
 	runs, needs map[string]bool
 	names       map[string]bool
 }
 
-// undeclared lists the tests that run programs without saying so.
+// undeclared returns the tests that run programs without declaring them.
 func undeclared(tree fs.FS) (faults []string, err error) {
 	pieces := map[string]*piece{} // by directory and name
 	tests := map[string]bool{}
@@ -89,7 +90,7 @@ func undeclared(tree fs.FS) (faults []string, err error) {
 					p = &piece{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 					pieces[key] = p
 				}
-				if key == "tests/vm.tools" { // what vm.Run needs
+				if key == "tests/vm.tools" { // the needs of vm.Run
 					p.needAll(part.node)
 				}
 				p.read(part.node, dir, brings)
@@ -114,7 +115,8 @@ func undeclared(tree fs.FS) (faults []string, err error) {
 
 var testName = regexp.MustCompile(`^(Test|Fuzz|Benchmark)[A-Z]`)
 
-// findNeeds reads the needs that are one program: GDB = program("gdb", "gdb", true).
+// findNeeds finds the needs that stand for one program: GDB = program("gdb", "gdb",
+// true).
 func findNeeds(file *ast.File, brings map[string][]string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if v, ok := n.(*ast.ValueSpec); ok {
@@ -134,7 +136,7 @@ func findNeeds(file *ast.File, brings map[string][]string) {
 	})
 }
 
-// A part is a named part of a file.
+// A part is a named declaration in a file.
 type part struct {
 	name string
 	node ast.Node
@@ -156,13 +158,13 @@ func parts(decl ast.Decl) (list []part) {
 	return list
 }
 
-// runners are functions that run a program, with the place of its name among their arguments.
+// runners are functions that run a program, with the index of the argument that names it.
 var runners = map[string]int{
 	"exec.Command": 0, "exec.CommandContext": 1, "testkit.Run": 1, "testkit.Start": 1, "testkit.StartFor": 2,
 	"testkit.RunAs": 2, "testkit.StartOrdinary": 2,
 }
 
-// read takes down what a part of a file says.
+// read records the programs, needs and names in a part of a file.
 func (p *piece) read(n ast.Node, dir string, brings map[string][]string) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -193,7 +195,7 @@ func (p *piece) read(n ast.Node, dir string, brings map[string][]string) {
 	})
 }
 
-// needAll takes each text for a need.
+// needAll records each text as a need.
 func (p *piece) needAll(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok {
@@ -205,7 +207,8 @@ func (p *piece) needAll(n ast.Node) {
 	})
 }
 
-// run notes a program. Files by their path are those of tests, or of their roots, unless they are Debian's.
+// run records a program. A file that is named by its path belongs to the tests, unless it is
+// Debian's.
 func (p *piece) run(program string) {
 	if dir := path.Dir(program); dir == "/usr/bin" || dir == "/usr/sbin" {
 		program = path.Base(program)
@@ -222,7 +225,8 @@ func (p *piece) name(dir, name string, brings map[string][]string) {
 	}
 }
 
-// callee is the name of a called function: exec.Command, testkit.Run, also within testkit.
+// callee returns the name of a called function: exec.Command, testkit.Run, also within
+// testkit.
 func callee(call *ast.CallExpr, dir string) string {
 	switch fn := call.Fun.(type) {
 	case *ast.SelectorExpr:
@@ -246,7 +250,8 @@ func literal(e ast.Expr) (string, bool) {
 	return text, err == nil
 }
 
-// reach collects what a piece and all that it names run and need.
+// reach collects the programs that a piece runs and declares, directly or
+// through the pieces that it names.
 func reach(pieces map[string]*piece, key string, seen, runs, needs map[string]bool) {
 	p := pieces[key]
 	if p == nil || seen[key] {
@@ -260,8 +265,8 @@ func reach(pieces map[string]*piece, key string, seen, runs, needs map[string]bo
 	}
 }
 
-// undeclaredCommands lists the lines of scripts of commands that run a program without a condition for it:
-// [has:NAME] before the command, or [!has:NAME] skip above it.
+// undeclaredCommands returns the lines of command scripts that run a program without a condition
+// for it: [has:NAME] before the command, or [!has:NAME] skip above it.
 func undeclaredCommands(tree fs.FS) (faults []string, err error) {
 	names, err := fs.Glob(tree, "tests/script/*.txtar")
 	if err != nil {
@@ -280,7 +285,7 @@ func undeclaredCommands(tree fs.FS) (faults []string, err error) {
 				continue
 			}
 			program := m[2]
-			if program == "umount" { // which comes with mount
+			if program == "umount" { // umount comes with mount
 				program = "mount"
 			}
 			has := "has:" + program + "]"
@@ -294,5 +299,5 @@ func undeclaredCommands(tree fs.FS) (faults []string, err error) {
 	return faults, nil
 }
 
-// command is a line that runs a program: conditions, then the program.
+// command matches a line that runs a program: conditions, then the program.
 var command = regexp.MustCompile(`^((?:\[[^\]]*\] )*)(?:! )?(?:exec|fails \d+|exits \d+) (\S+)`)

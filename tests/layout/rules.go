@@ -9,8 +9,8 @@ package layout
 // module is this module's path.
 const module = "ppscript"
 
-// layers lists every package once, lowest first. A package may import those
-// above it in this list, not those below or beside it in the same line.
+// layers lists every package once, lowest first. A package may import packages
+// that come before it in this list, but none after it or in the same line.
 // DIRECTORY/* is all packages in a directory that the list does not name.
 var layers = [][]string{
 	{"runtime"}, // the map; no code
@@ -19,10 +19,10 @@ var layers = [][]string{
 	{"runtime/text/unit", "runtime/text/diag", "runtime/text/glob", "runtime/text/plain"},
 	// Files that results go to, and that are read whole.
 	{"runtime/system/outfile", "runtime/system/infile"},
-	// What the caller may do with files, apart from what we may do.
+	// Which files the caller may use, as opposed to this process.
 	{"runtime/system/privilege"},
-	{"runtime/system/sandbox"},                         // what a run no longer needs is given up
-	{"runtime/system/memory", "runtime/system/limits"}, // what a run holds; what scripts may take
+	{"runtime/system/sandbox"},                         // gives up rights that a run no longer needs
+	{"runtime/system/memory", "runtime/system/limits"}, // bounds on the memory of a run, and on scripts
 	// The waist.
 	{"runtime/event"},
 	{"runtime/event/eventtest"},
@@ -31,9 +31,9 @@ var layers = [][]string{
 	// kernel's print formats are C expressions.
 	{"runtime/system/kernel"},
 	{"runtime/system/kernel/gensyscalls", "runtime/system/kernel/genparams"},
-	{"runtime/target/cri"},        // the names that runtimes of containers tell
-	{"runtime/target/cgroup"},     // whose a process is: container, pod, unit
-	{"runtime/system/kerneltype"}, // the C types of the kernel, which expressions read memory by
+	{"runtime/target/cri"},        // names of containers, from their runtimes
+	{"runtime/target/cgroup"},     // the container, pod and unit of a process
+	{"runtime/system/kerneltype"}, // the C types of the kernel, by which expressions read memory
 	{"runtime/expr/c"},
 	{"runtime/expr"},
 	{"runtime/expr/exprtest"},
@@ -43,59 +43,59 @@ var layers = [][]string{
 
 	// Sources. A file has the records that the rings had.
 	{"runtime/system/workload"},     // the command that perf observes
-	{"runtime/source/datasrc"},      // what a sample says of a memory access
+	{"runtime/source/datasrc"},      // the data source of a memory access
 	{"runtime/source/tsc"},          // the CPU's counter, and clocks of guests
 	{"runtime/system/poll"},         // waits for rings
 	{"runtime/record/ringbuf"},      // the buffers through which programs send
 	{"runtime/record/latetext"},     // texts that come later than their events
-	{"runtime/record/sent"},         // what programs send
-	{"runtime/record/flightbuffer"}, // what programs keep
+	{"runtime/record/sent"},         // records that programs send
+	{"runtime/record/flightbuffer"}, // the newest events, kept by programs
 	{"runtime/source/perf"},
 	{"runtime/target/threadset"},  // the threads that the user named
-	{"runtime/session/cost"},      // what observing costs
-	{"runtime/source/bytecursor"}, // numbers and texts off files of others
+	{"runtime/session/cost"},      // the cost of observing
+	{"runtime/source/bytecursor"}, // numbers and texts from untrusted bytes
 	{"runtime/source/tracedat"},   // files of trace-cmd
 	{"runtime/source/perfdata"},
-	{"runtime/source/eventtext"}, // makes recordings of texts
+	{"runtime/source/eventtext"}, // recordings made from texts
 	{"runtime/source/identity"},  // certificates of this machine and its peers, for TLS
 	{"runtime/source/relay"},     // recordings that are sent while they are made
 
 	// Processes and places: files that code was mapped from, then the processes that mapped them,
 	// then their functions and how to walk their stacks.
 	{"runtime/stack/dso"},
-	{"runtime/stack/debuginfod"}, // files of programs, from servers
-	{"runtime/stack/jitdump"},    // what compilers tell of the code that they make
+	{"runtime/stack/debuginfod"}, // program and debug files, from servers
+	{"runtime/stack/jitdump"},    // JIT compilers' descriptions of their code
 	{"runtime/target/task"},
 	{"runtime/stack/symbol"},
 	{"runtime/stack/unwind"},
-	{"runtime/source/probe"}, // where dynamic probes go; it asks symbol, opens nothing
+	{"runtime/source/probe"}, // places of dynamic probes; uses symbol, opens nothing
 
 	// What is done with events.
 	{"runtime/stack"},
 	{"runtime/result", "runtime/operator/key"},
 	{"runtime/operator/order"},
-	{"runtime/source/wallclock"}, // which times events have
+	{"runtime/source/wallclock"}, // times of events on other clocks
 	{"runtime/operator/flow"},
 	{"runtime/operator/join"},
-	{"runtime/operator/*", "runtime/why"}, // those that need no other: agg, fold
-	{"runtime/why/slowspan"},              // which spans are asked for, of why
-	{"runtime/why/whyfacts"},              // what events do not tell of them
-	// Events as rows, and questions to them.
+	{"runtime/operator/*", "runtime/why"}, // operators that import no other: agg, fold
+	{"runtime/why/slowspan"},              // the spans that why explains
+	{"runtime/why/whyfacts"},              // facts about them that no event has
+	// Events as rows, and queries over them.
 	{"runtime/operator/sql"},
-	// The nodes and edges of a plan, of which programs are generated.
+	// The nodes and edges of a plan, from which programs are generated.
 	{"runtime/plan/graph"},
-	// What of all that runs in the kernel: how it is loaded and read, then how it is
-	// made. plan asks whether it can.
+	// Programs in the kernel: loading and reading them, then generating them. plan
+	// asks bpf which operators programs can run.
 	{"bpf/load", "bpf/features"},
-	{"bpf/hookcost"},           // what programs cost beside their own time
-	{"runtime/session/budget"}, // what observing may cost
+	{"bpf/hookcost"},           // the cost of calling programs
+	{"runtime/session/budget"}, // the limit on the cost
 	{"bpf/assembler"},
-	{"bpf/hook"}, // what calls a program, and what it finds there
-	// What programs keep, and the call stacks that they find.
+	{"bpf/hook"}, // the hooks that call programs, and their arguments
+	// State of programs, and call stacks.
 	{"bpf/state", "bpf/walk"},
-	{"bpf/interpreted"}, // which functions of an interpreter run at a sample
+	{"bpf/interpreted"}, // functions of an interpreter at a sample
 	{"bpf/eval"},        // expressions, which programs evaluate
-	{"bpf/outbox"},      // what programs send
+	{"bpf/outbox"},      // code that sends records
 	{"bpf"},
 	// Forms of results for other tools.
 	{"runtime/why/story"}, // where time went, in words
@@ -103,23 +103,23 @@ var layers = [][]string{
 	{"runtime/output/perfetto", "runtime/output/firefox"},
 	{"runtime/output/render"},
 	{"runtime/output/chart"},      // results drawn with characters
-	{"runtime/stack/interpreter"}, // which functions of Python, Ruby, PHP run in stacks
-	// Stacks get their names, for results of all kinds.
+	{"runtime/stack/interpreter"}, // functions of Python, Ruby, PHP in stacks
+	// Names of the functions in stacks, for results of all kinds.
 	{"runtime/stack/naming"},
 	{"runtime/stack/listing"}, // the code of a function beside its samples
-	// Files that show a run beside its results.
+	// Files with pictures of a run, besides its results.
 	{"runtime/output/picture"},
 
-	// From a script's wish to a run.
+	// From a script's description to a run.
 	{"runtime/source/eventspec"}, // events as scripts name them
-	{"runtime/source/reading"},   // events that are read
+	{"runtime/source/reading"},   // events that ppscript reads itself
 	{"runtime/result/view"},      // how results are shown
 	{"runtime/plan/placement"},   // annotates the graph of a plan
 	{"runtime/plan"},
-	{"runtime/source/eventstring"}, // makes sources of texts
-	{"runtime/source/eventkind"},   // finds the events that sources name, opens none
-	{"runtime/output"},             // the reports that files for other tools need
-	// Results as metrics, and what sends; then their forms.
+	{"runtime/source/eventstring"}, // sources from event strings
+	{"runtime/source/eventkind"},   // finds the named events, opens none
+	{"runtime/output"},             // what outputs have in common
+	// Results as metrics, and sending them; then the forms of other tools.
 	{"runtime/output/metric", "runtime/output/push"},
 	{"runtime/output/parquet", "runtime/output/prometheus", "runtime/output/otlp", "runtime/output/pyroscope"},
 	{"runtime/output/live"},       // a page that shows a run
@@ -127,13 +127,13 @@ var layers = [][]string{
 	{"runtime/session"},
 	{"runtime/result/chance"},    // how likely numbers are by chance
 	{"runtime/result/outlier"},   // machines that differ from the others
-	{"runtime/result/mergeable"}, // results of one machine, to be put together with those of others
+	{"runtime/result/mergeable"}, // results of one machine, to be merged with others
 	{"runtime/result/compare"},   // what changed between two runs
 	{"runtime/script/value"},
 	{"runtime/script/option"},
 	{"runtime/script", "runtime/script/library"},
 	{"runtime/script/eventview"},
-	{"runtime/script/direct"}, // what stays interpreted, without the interpreter
+	{"runtime/script/direct"}, // functions that stay interpreted, as closures
 	{"runtime/script/frontend"},
 
 	// The language's words. builtins is the form of a declaration and the
@@ -142,7 +142,7 @@ var layers = [][]string{
 	{"builtins/values"},
 	{"builtins/host"},
 	{"builtins/options"},
-	// What a pipeline ends in, the pipeline, what it starts with.
+	// Results, the pipeline, then sources.
 	{"builtins/results"},
 	{"builtins/pipeline"},
 	{"docs"},
@@ -153,13 +153,13 @@ var layers = [][]string{
 	{"scripts"},
 	{"stdlib"}, // profilers are sources too
 	{"builtins/sources"},
-	// What the REPL and tests say beside scripts.
+	// Words of the prompt and of tests, in addition to those of scripts.
 	{"builtins/assert", "builtins/explore"},
 	{"builtins/all"},
 	{"builtins/gen"},
 	{"editors", "editors/gen"}, // grammars of the words
 
-	// The parts of the command line that know nothing of the others.
+	// The parts of the command line that import no other part.
 	{"cmd/ppscript/terminal/tty"}, // keys of a terminal
 	{"cmd/ppscript/terminal/console"},
 	{
@@ -177,16 +177,17 @@ var layers = [][]string{
 	{"cmd/ppscript/recording/resolve"}, // names what was saved
 	{"cmd/ppscript/recording/diff"},    // compares what was saved
 	{"cmd/ppscript/editor/langserver"}, // for editors: completes as the prompt does, formats
-	// Rights to run scripts: asks permit and sign. What doctor found: asks for owners of files.
+	// Rules for running scripts, which use permit and sign. The findings of doctor, which need
+	// the owners of files.
 	{"cmd/ppscript/permit/sealed", "cmd/ppscript/findings", "cmd/ppscript/editor/mcpserver", "cmd/ppscript/fleet/peers"},
 	{"cmd/ppscript/fleet/sshlink"}, // machines by ssh
-	{"cmd/ppscript/fleet"},         // many machines: asks sign whose scripts they run
+	{"cmd/ppscript/fleet"},         // many machines; uses sign to check scripts
 	{"cmd/ppscript"},
-	{"packaging"}, // packages of the program, which it runs
+	{"packaging"}, // makes packages; runs the program
 }
 
-// planned lists the packages of layers that do not exist yet. One that exists
-// must leave this list, so that it can only shrink.
+// planned lists the packages in layers that do not exist yet. A package that
+// exists must be removed, so the list can only shrink.
 var planned = []string{}
 
 // owners names, for each third-party module, the packages (with those below
@@ -194,7 +195,7 @@ var planned = []string{}
 var owners = map[string][]string{
 	"go.starlark.net": {
 		"runtime/script", "builtins", "cmd/ppscript/editor/langserver",
-		"cmd/ppscript/terminal/prompt", // tells what variables are
+		"cmd/ppscript/terminal/prompt", // types of variables
 	},
 	"github.com/nats-io/nats.go":             {"cmd/ppscript/fleet"},
 	"github.com/nats-io/nats-server/v2":      {"cmd/ppscript/fleet"},
@@ -232,8 +233,8 @@ var owners = map[string][]string{
 	"github.com/rogpeppe/go-internal": {"cmd/ppscript"}, // diff; testscript, for tests
 }
 
-// mayExit are the packages that may end the process: commands, and workload in
-// the child that becomes the command.
+// mayExit are the packages that may end the process: commands, and workload, in
+// the child that becomes the observed command.
 var mayExit = []string{
 	"cmd/ppscript", "builtins/gen", "editors/gen", "docs/gen", "docs/site", "packaging",
 	"runtime/system/kernel/gensyscalls", "runtime/system/kernel/genparams", "runtime/system/workload",

@@ -6,10 +6,10 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file checks the columns of scripts, as columns.go does those of Go. Longer
-// lines are fine inside of texts of several lines (tables of help, events that are
-// written down), where most of the line is text, and in the cases of tests of the
-// language, which are one line each.
+// This file checks the columns of scripts, as columns.go does for Go. Longer lines
+// are fine inside texts of several lines (tables of help, events given as text),
+// if most of the line is text, and in the cases of language tests, which are one
+// line each.
 
 // starTests are the tests of the language.
 const starTests = "tests/lang/"
@@ -41,7 +41,7 @@ func textLines(name string, src []byte) map[int]bool {
 		Set: true, While: true, TopLevelControl: true, GlobalReassign: true, Recursion: true,
 	}).Parse(name, src, 0)
 	if err != nil {
-		return inside // what is wrong with it, its own tests say
+		return inside // the tests of scripts report its errors
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if text, ok := n.(*syntax.Literal); ok && text.Token == syntax.STRING {

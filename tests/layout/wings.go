@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// This file holds the rule that the core imports no wing. The core is all packages that are no wing:
-// events, sources, expressions, the plan, operators, programs of the kernel, results, scripts, the
-// command. It is understood, built and tested without the wings, so neither its code nor its tests import
-// one, nor does a package of tests/ that its tests import. Where a wing is joined to the core, one file
-// does it, and that file is on a list.
+// This file holds the rule that the core imports no wing. The core is all packages that are no
+// wing: events, sources, expressions, the plan, operators, programs of the kernel, results,
+// scripts, the command. It is understood, built and tested without the wings, so neither its code
+// nor its tests import one, nor does a package of tests/ that its tests import. A list has the
+// single files that connect a wing to the core.
 
-// A Wing is a use of the core that the core does without.
+// A Wing is an optional part that uses the core; the core does not need it.
 type wing struct {
 	name, purpose string
 	packages      []string // with those below them
@@ -45,8 +45,8 @@ var wings = []wing{
 	}},
 }
 
-// joints are the files of the core that import a wing, each with the reason. The list may only shrink: a file
-// that imports none any more must leave it.
+// joints are the files of the core that import a wing, each with the reason. The list may only
+// shrink: a file that imports no wing any more must be removed.
 var joints = map[string]string{
 	"runtime/plan/why.go":                 "the operator that explains slow spans",
 	"runtime/session/why.go":              "its delivery",
@@ -62,7 +62,8 @@ var joints = map[string]string{
 	"runtime/source/perfdata/tracedat.go": "and its records are read as those of perf",
 }
 
-// wingOf is the name of the wing that a package belongs to; "" is the core.
+// wingOf returns the name of the wing to which a package belongs; "" is the
+// core.
 func wingOf(pkg string) string {
 	for _, w := range wings {
 		if within(pkg, w.packages) {
@@ -72,11 +73,11 @@ func wingOf(pkg string) string {
 	return ""
 }
 
-// joined lists the imports of wings by the core and its tests, but for the joints. cmd/ppscript itself, which
-// puts all parts together, may import everything.
+// joined returns the imports of wings by the core and its tests, except for the joints.
+// cmd/ppscript itself, which puts all parts together, may import everything.
 func joined(tree fs.FS, joints map[string]string) (faults []string, err error) {
 	const command = "cmd/ppscript"
-	imports := map[string][]string{} // of the files that are no tests, by package
+	imports := map[string][]string{} // imports of files that are no tests, by package
 	tested := map[string][]string{}  // files of the core's tests, by the package of tests/ that they import
 	used := map[string]bool{}
 	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -132,7 +133,8 @@ func joined(tree fs.FS, joints map[string]string) (faults []string, err error) {
 	return faults, err
 }
 
-// wingBelow is a package of a wing that a package of tests/ imports, also by others of tests/; "" is none.
+// wingBelow returns a package of a wing that a package of tests/ imports, directly or through
+// others of tests/; "" if there is none.
 func wingBelow(imports map[string][]string, pkg string, seen map[string]bool) string {
 	if seen[pkg] {
 		return ""
@@ -149,7 +151,8 @@ func wingBelow(imports map[string][]string, pkg string, seen map[string]bool) st
 	return ""
 }
 
-// wingTable says how the table of wings in the text of docs/hacking.md differs from the wings.
+// wingTable returns the differences between wings and their table in the text of
+// docs/hacking.md.
 func wingTable(text string, wings []wing) (faults []string) {
 	_, table, _ := strings.Cut(text, "\n## Core and wings\n")
 	table, _, _ = strings.Cut(table, "\n## ")
