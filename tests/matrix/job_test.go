@@ -14,18 +14,18 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file is one run of a profiler: how it is started in a way, and what is
-// wrong with what it shows.
+// This file has one run of a profiler: how it is started in a way, and the
+// faults in its output.
 
 // A job is one run of a profiler.
 type job struct {
 	*testkit.Process
 	name, way string
 	row
-	workers []string // whose work it must see
-	foreign bool     // others may be in sums
-	few     bool     // as in the scene: others are looked at as well
-	args    []string // its own arguments, filled in
+	workers []string // threads whose work it must see
+	foreign bool     // sums may include other threads
+	few     bool     // as in scene: other profilers observe at the same time
+	args    []string // the row's arguments, with names filled in
 	file    string
 	wrong   []string
 }
@@ -36,7 +36,8 @@ func (j *job) failf(format string, args ...any) {
 
 func (j *job) String() string { return strings.ReplaceAll(j.name, "_", "-") + ", " + j.way }
 
-// enough reports that each thread that was seen did it that often.
+// enough reports whether each thread that was seen has the expected number of
+// events.
 func enough(got map[string]int64, each int64) bool {
 	for _, n := range got {
 		if n < each {
@@ -46,7 +47,7 @@ func enough(got map[string]int64, each int64) bool {
 	return len(got) > 0
 }
 
-// start attaches a profiler in one way; nil if that is none of its ways.
+// start attaches a profiler in one way; nil if that way does not apply.
 func start(t *testing.T, g *target, name, way string) *job {
 	t.Helper()
 	r := matrix[name]
@@ -85,13 +86,13 @@ func start(t *testing.T, g *target, name, way string) *job {
 		more = []string{"-i", "20ms"}
 	case "tid":
 		if r.whole {
-			return nil // see refuses
+			return nil // checked by refuses
 		}
 		at = []string{"-t", strconv.Itoa(threadOf(t, g.PID(), g.worker(g.scene.workers-1)))}
 		j.workers = j.workers[g.scene.workers-1:]
 	case "cpu":
 		if at = onCPU; r.whole {
-			return nil // as pid
+			return nil // the same as pid
 		}
 	case "cgroup":
 		if r.whole || g.cgroup == "" {
@@ -127,7 +128,7 @@ func start(t *testing.T, g *target, name, way string) *job {
 	return j
 }
 
-// fill puts what the test found into arguments.
+// fill replaces the placeholders of arguments by names that the test found.
 func (s *scene) fill(t *testing.T, args []string) []string {
 	t.Helper()
 	var full []string
@@ -143,7 +144,8 @@ func (s *scene) fill(t *testing.T, args []string) []string {
 	return full
 }
 
-// shows reports that an output that is not complete yet has what it must.
+// shows reports whether an output that is not complete yet already has the
+// expected events.
 func (j *job) shows(t *testing.T, stdout string) bool {
 	t.Helper()
 	switch j.way {
@@ -162,8 +164,8 @@ func (j *job) shows(t *testing.T, stdout string) bool {
 	return n >= j.each
 }
 
-// check finds what is wrong with the output. titles are the columns of the first
-// way, which has JSON.
+// check finds the faults in the output. titles are the columns of the first way,
+// which uses JSON.
 func (j *job) check(t *testing.T, stdout string, titles [][]string) [][]string {
 	t.Helper()
 	switch j.way {
@@ -221,24 +223,25 @@ func (j *job) check(t *testing.T, stdout string, titles [][]string) [][]string {
 	return titles
 }
 
-// fits takes what docs/formats.md finds wrong; the first is enough.
+// fits records the first violation of docs/formats.md.
 func (j *job) fits(wrong []string) {
 	if len(wrong) > 0 {
 		j.failf("%s", wrong[0])
 	}
 }
 
-// lossy are results that say that something is missing.
+// lossy matches results that report missing events.
 var lossy = regexp.MustCompile(`"(lost|dropped)":[1-9]`)
 
-// verify compares what was seen with what the workers did.
+// verify compares the events that were seen with the work of the workers.
 func (j *job) verify(t *testing.T, stdout string, times int64) {
 	t.Helper()
 	if j.each == 0 {
 		return
 	}
 	if (j.foreign || j.few) && lossy.MatchString(stdout) {
-		// Others fill the rings: nobody knows whose events are missing.
+		// Other processes fill the rings, so it is unknown whose events are
+		// missing.
 		t.Logf("%s: events were lost, as it says", j)
 		return
 	}
@@ -273,7 +276,7 @@ func (j *job) verify(t *testing.T, stdout string, times int64) {
 	}
 }
 
-// head is the beginning of an output, without what it says of itself.
+// head returns the beginning of an output, without messages about the run.
 func head(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

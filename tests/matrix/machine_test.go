@@ -14,12 +14,15 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file finds and makes what the ways need of the machine.
+// This file finds and creates the cgroups, threads and addresses that the ways
+// need.
 
-// A cgroup is one of the test's own; "" where there are none for perf events.
+// A cgroup is a cgroup that the test created; "" if the machine has none for
+// perf events.
 type cgroup string
 
-// newCgroup makes one. It is made before the target, and so removed after it.
+// newCgroup creates a cgroup. It is created before the target, and therefore
+// removed after it.
 func newCgroup(t *testing.T) cgroup {
 	t.Helper()
 	mounts, err := kernel.ReadMounts(kernel.Roots{})
@@ -54,7 +57,7 @@ func (c cgroup) take(t *testing.T, pid int) string {
 	return filepath.Base(string(c))
 }
 
-// threadOf is a thread by its name.
+// threadOf returns a thread by its name.
 func threadOf(t *testing.T, pid int, comm string) int {
 	t.Helper()
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/comm", pid))
@@ -71,8 +74,8 @@ func threadOf(t *testing.T, pid int, comm string) int {
 	return 0
 }
 
-// leftAddress is where the target has its function main.left, which it makes the
-// known number of calls of. It is linked at fixed addresses.
+// leftAddress returns the address of the target's function main.left, which the
+// target calls a known number of times. The target is linked at fixed addresses.
 func leftAddress(t *testing.T) string {
 	t.Helper()
 	f, err := elf.Open(testkit.Load(t))

@@ -13,25 +13,25 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// ways are those of a live target. pid has the results as JSON, the others with
-// -p; whole scripts have -C 0 for it.
+// ways are the ways to observe a live target. pid has the results as JSON,
+// others use -p too; for scripts about CPUs, -C 0 takes the place of -p.
 var ways = []string{"pid", "text", "csv", "file", "perins", "interval", "tid", "cpu", "cgroup", "command"}
 
-// rounds is how often an attached target works.
+// rounds is how often an attached target does its work.
 const rounds = 2
 
 // together is how many profilers are attached to a target at the same time, each
 // in all ways.
 const together = 3
 
-// A scene is what a target does.
+// A scene is the work of a target.
 type scene struct {
 	load    []string
 	workers int
-	oneCPU  bool     // all of it
-	few     bool     // are attached at a time, since all switches go through their rings
-	apart   bool     // is each way: the kernel has few of what they need
-	command []string // for a command of its own, with one worker; nil: load
+	oneCPU  bool     // all its work is on one CPU
+	few     bool     // few profilers are attached at a time, since all switches go through their rings
+	apart   bool     // each way runs alone, because the kernel has few of the resources that it needs
+	command []string // a command of its own, with one worker; nil means the program load
 	words   map[string]string
 }
 
@@ -134,7 +134,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// lacking runs what the machine may not have: it works, or says what to do.
+// lacking runs a profiler whose events the machine may lack: it works, or its
+// error has a hint.
 func lacking(t *testing.T, name string, r row) {
 	out := testkit.Run(t, slices.Concat(
 		[]string{testkit.PPScript(t), name, "--duration", "50ms", "--format", "json"}, r.args)...)
@@ -146,7 +147,7 @@ func lacking(t *testing.T, name string, r row) {
 	}
 }
 
-// A target is a scene's program with what it takes to attach to it.
+// A target is a scene's program, with the ids that are needed to attach to it.
 type target struct {
 	*testkit.Target
 	scene
@@ -157,8 +158,8 @@ type target struct {
 
 func (g *target) worker(i int) string { return fmt.Sprintf("%s-%d", g.comm, i) }
 
-// attached runs profilers attached to one target, each in all of the ways at a
-// time, and says what is wrong with what they show.
+// attached runs profilers attached to one target, each in all of the ways at
+// the same time, and reports the faults in their output.
 func attached(t *testing.T, s scene, names, ways []string) (wrong []string) {
 	t.Helper()
 	g := &target{scene: s, comm: fmt.Sprintf("mx%d", os.Getpid()), dir: t.TempDir()}
@@ -254,13 +255,13 @@ func command(t *testing.T, s scene, name string) (wrong []string) {
 	if bad := notJSON(out.Stdout); bad != "" {
 		j.failf("got %q, want one object a line", bad)
 	}
-	if !r.await { // it may end before
+	if !r.await { // the target may have ended
 		j.verify(t, out.Stdout, 1)
 	}
 	return j.wrong
 }
 
-// refuses checks that a script about CPUs takes no tasks.
+// refuses checks that a script about CPUs refuses tasks.
 func refuses(t *testing.T, name string, r row, s scene) {
 	t.Helper()
 	for _, way := range [][]string{{"-p", "1"}, {"-t", "1"}, {"--cgroups", "x"}, nil} {

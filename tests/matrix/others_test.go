@@ -15,13 +15,13 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Each profiler explains itself: what it is for, its options, and a command line;
-// those that take events also how to write them.
+// The help of each profiler has its purpose, its options and a command line; if
+// it takes events, also how to write them.
 func TestHelp(t *testing.T) {
 	for _, name := range stdlib.Names() {
 		r, dashed := matrix[name], strings.ReplaceAll(name, "_", "-")
 		out := testkit.Run(t, testkit.PPScript(t), dashed, "--help-all").Want(t, 0).Stdout
-		// The family bpf: is a part of its name.
+		// The prefix bpf: is a part of its name.
 		example := regexp.MustCompile(`(?m)^    ppscript (` + dashed + `|bpf:kvm_exit)( |$)`)
 		if !example.MatchString(out) || !strings.Contains(out, "\nUsage\n") ||
 			!strings.Contains(out, "\nOutput\n") {
@@ -30,7 +30,7 @@ func TestHelp(t *testing.T) {
 		if tasks := strings.Contains(out, "-p, --pids"); tasks == r.whole {
 			t.Errorf("%s --help-all: got an option -p %v, want %v", name, tasks, !r.whole)
 		}
-		if !slices.Contains(r.args, "-e") || name == "syscall_trace" { // whose -e is names of calls
+		if !slices.Contains(r.args, "-e") || name == "syscall_trace" { // its -e takes names of system calls
 			continue
 		}
 		testkit.Requires(t, testkit.Root, testkit.Tracefs)
@@ -70,7 +70,8 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// Threads that are made after ppscript is attached are seen, however it attaches.
+// Threads that start after ppscript has attached are seen, with every way of
+// attaching.
 func TestNewThreads(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	testkit.PPScript(t)
@@ -79,7 +80,7 @@ func TestNewThreads(t *testing.T) {
 		args []string
 		seen eventCounter
 		who  string // "" if the result does not say; then there is nobody else
-		each int64  // 1 is at least one
+		each int64  // 1 means at least one
 	}{
 		{"perf's events", []string{"trace", "--engine", "perf", "-e", getppid}, lines(enter), "new-0", 25},
 		{"counters", []string{"stat", "-e", getppid}, rows("total", ""), "", 25},
@@ -133,8 +134,8 @@ func TestNewThreads(t *testing.T) {
 	}
 }
 
-// A run that follows threads over all CPUs does so for a cgroup as for its process: the
-// time that they ran is all there.
+// A run that follows threads over all CPUs does this for a cgroup as for a process:
+// their whole run time is there.
 func TestCgroupsFollowTheirThreads(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Taskset)...)
 	testkit.PPScript(t)
@@ -189,7 +190,7 @@ func threads(pid int) map[string]bool {
 	return tids
 }
 
-// Threads are followed over all CPUs, or not at all.
+// A profiler that follows threads does so over all CPUs, and refuses -C.
 func TestFollowedThreadsTakeNoCPUs(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	for _, name := range []string{"task-state", "rundelay", "oncpu", "sched-latency", "sched-timehist"} {
@@ -204,7 +205,8 @@ func TestFollowedThreadsTakeNoCPUs(t *testing.T) {
 	}
 }
 
-// Each profiler that has events is a source of others; the others say why not.
+// Each profiler that has events is a source of other profilers; the rest give a
+// reason.
 func TestSources(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	testkit.PPScript(t)

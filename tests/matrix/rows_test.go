@@ -2,44 +2,47 @@ package matrix
 
 import "ppscript/tests/testkit"
 
-// A row is a profiler: how it is asked about a target, and what the target does
-// that it must show.
+// A row is a profiler: how it is started for a target, and the work of the
+// target that it must show.
 type row struct {
-	args []string // {comm}, {disk} and {left address} stand for what the test finds
-	// scene is what the target does; "" is calls.
+	args []string // the test replaces {comm}, {disk} and {left address}
+	// scene is the work of the target; "" means calls.
 	scene string
 	count eventCounter
-	// each is how often each worker of the scene, in each round, does what is
-	// seen: exactly, or at least.
+	// each is the number of observed events of each worker of the scene in each
+	// round: exactly, or at least.
 	each  int64
 	least bool
-	// text begins a line of the text; "" has the columns of JSON.
+	// text is the beginning of a line of text output; "" means the columns of
+	// JSON.
 	text string
-	// whole is about CPUs, and refuses tasks.
+	// whole means that the script is about CPUs, and refuses tasks.
 	whole bool
-	// everywhere is a whole one whose events are not only on the target's CPU.
+	// everywhere means a whole script whose events are not only on the target's
+	// CPU.
 	everywhere bool
-	// await waits for what is seen to be printed: it comes while the target
-	// rests.
+	// await waits until the events are printed, while the target rests.
 	await bool
-	opens int // how often it says what it has opened, if more than once
+	opens int // how often it reports its opened events, if more than once
 
-	// needs are what not every machine delivers; tests/vm has a guest that does.
+	// needs are features that not every machine has; a guest of tests/vm has
+	// them.
 	needs []testkit.Need
 
-	// record is what record takes of the target, or of CPU 0, for --input;
-	// recording one in tests/data, with number in it; else unrecorded is why
-	// there is none.
+	// record has the events that are recorded of the target, or of CPU 0, for
+	// --input. Otherwise recording is a file in tests/data with number events,
+	// or unrecorded is the reason why there is none.
 	record     string
 	recordCPU  bool
 	recording  string
 	number     int64
 	unrecorded string
 
-	// no are ways that do not apply, and why.
+	// no has the ways that do not apply, with the reasons.
 	no map[string]string
-	// source is what a trace with it as a source shows at least once, by the
-	// options between its slashes; noSource is why it is none.
+	// source has the events that a trace with the profiler as its source shows
+	// at least once, by the options between its slashes; noSource is the reason
+	// why it cannot be a source.
 	source   string
 	noSource string
 }
@@ -50,12 +53,13 @@ const (
 	leave   = "raw_syscalls:sys_exit/id == 110/"
 	both    = getppid + "," + leave
 
-	// Only those of the target: the machine's fill the rings.
+	// Only switches of the target, because those of the whole machine would
+	// fill the rings.
 	switches = `sched:sched_switch/prev_comm ~ "{comm}-*" || next_comm ~ "{comm}-*"/`
 	sched    = switches + `,sched:sched_wakeup/comm ~ "{comm}-*"/,sched:sched_wakeup_new/comm ~ "{comm}-*"/`
 )
 
-// What each worker of a scene does in each round.
+// The work of each worker of a scene in each round.
 const (
 	paths    = 3 // chains of functions, each with a getppid
 	calls    = 30 + 1<<paths
@@ -225,8 +229,8 @@ var matrix = map[string]row{
 		each: 1, least: true, text: `(?m)^ *share +samples`, record: "cpu-clock",
 		noSource: "its rows are of code"},
 
-	// Switches and wake-ups. A task that idles a CPU away is not seen by all
-	// kernels, so the scene is on one CPU.
+	// Switches and wake-ups. Not all kernels report switches from the idle
+	// task, so the scene is on one CPU.
 	"task_state": {
 		args:      []string{"--perins"},
 		scene:     "sched",
@@ -330,7 +334,7 @@ var matrix = map[string]row{
 	"c2c": {
 		count:     rows("records", ""),
 		recording: "sharing.data",
-		number:    256, // of two tables
+		number:    256, // in two tables
 		no:        all(noCounter),
 		noSource:  noCounter,
 	},
@@ -366,7 +370,7 @@ var matrix = map[string]row{
 	},
 }
 
-// all gives each way of a target the reason.
+// all returns the same reason for each way of a target.
 func all(why string) map[string]string {
 	no := map[string]string{}
 	for _, w := range ways {

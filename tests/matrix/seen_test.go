@@ -10,14 +10,14 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file finds in results what the target did.
+// This file finds the target's work in results.
 
-// eventCounter counts an observed event, by the thread that did it; under "" if the result does not
-// name the thread. Threads outside the target may be there as well.
+// eventCounter counts the observed events by thread, under "" if the result does not name the
+// thread. Threads outside the target may be included.
 type eventCounter func(t *testing.T, stdout string) map[string]int64
 
-// rows adds up a column of the table that has it: of all rows, or by a column with
-// the thread.
+// rows adds up a column of the table that has it, over all rows or by a column
+// with the thread.
 func rows(column, by string) eventCounter {
 	return rowsWhere(column, by, func(testkit.Row) bool { return true })
 }
@@ -51,10 +51,10 @@ func columnIs(column, value string) func(testkit.Row) bool {
 	return func(r testkit.Row) bool { return fmt.Sprint(r[column]) == value }
 }
 
-// notAll leaves sums of all rows out.
+// notAll leaves out rows with sums of all rows.
 func notAll(r testkit.Row) bool { return r["cpu"] != "ALL" && r["thread"] != "ALL" }
 
-// anybody has what was seen of all threads.
+// anybody adds up the counts of all threads.
 func anybody(s eventCounter) eventCounter {
 	return func(t *testing.T, stdout string) map[string]int64 {
 		t.Helper()
@@ -82,8 +82,8 @@ func hrtimerCalls(t *testing.T, stdout string) map[string]int64 {
 	return n
 }
 
-// explained counts the spans of which where their time went is told, and those that were too
-// many.
+// explained counts the spans that are explained, and those that were skipped because there
+// were too many.
 func explained(t *testing.T, stdout string) map[string]int64 {
 	t.Helper()
 	n := map[string]int64{}
@@ -96,7 +96,7 @@ func explained(t *testing.T, stdout string) map[string]int64 {
 	return n
 }
 
-// lines counts those of a log, by thread.
+// lines counts the lines of a log by thread.
 func lines(event string) eventCounter {
 	return linesBy(event, func(e testkit.Event) string { return e.Comm })
 }
@@ -116,12 +116,12 @@ func linesBy(event string, by func(testkit.Event) string) eventCounter {
 	}
 }
 
-// field is a text of an event.
+// field returns a field of an event as text.
 func field(name string) func(testkit.Event) string {
 	return func(e testkit.Event) string { return fmt.Sprint(e.Fields[name]) }
 }
 
-// samples counts those of a result with stacks.
+// samples counts the samples of a result with stacks.
 func samples(name string) eventCounter {
 	return func(t *testing.T, stdout string) map[string]int64 {
 		t.Helper()
@@ -140,7 +140,7 @@ func samples(name string) eventCounter {
 	}
 }
 
-// columns are the names of a run's tables, in order.
+// columns returns the column names of a run's tables, in order.
 func columns(t *testing.T, stdout string) (tables [][]string) {
 	t.Helper()
 	known := map[string]bool{}
@@ -161,7 +161,7 @@ func columns(t *testing.T, stdout string) (tables [][]string) {
 	return tables
 }
 
-// inOrder is a line with the words, one after the other.
+// inOrder returns a pattern for a line with the words in this order.
 func inOrder(words []string) *regexp.Regexp {
 	var quoted []string
 	for _, w := range words {
@@ -170,7 +170,7 @@ func inOrder(words []string) *regexp.Regexp {
 	return regexp.MustCompile("(?m)^.*" + strings.Join(quoted, ".*") + ".*$")
 }
 
-// notJSON is the first line that is not one object; "" if there is none.
+// notJSON returns the first line that is not one object; "" if there is none.
 func notJSON(stdout string) string {
 	for line := range strings.Lines(stdout) {
 		var o map[string]any
@@ -181,5 +181,5 @@ func notJSON(stdout string) string {
 	return ""
 }
 
-// logLine is how a line of a log begins.
+// logLine matches the beginning of a line of a log.
 const logLine = `(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} .* +\d+ [^[]*\[\d{3}\] \d+\.\d{6}: `

@@ -16,19 +16,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// userCaps are what the program needs for an ordinary user to trace with it.
+// userCaps are the capabilities that the program needs so that an ordinary user
+// can trace with it.
 var userCaps = []kernel.Cap{
 	kernel.CapPerfmon, kernel.CapBPF, kernel.CapDACReadSearch, kernel.CapSysPtrace, kernel.CapSyslog,
 	kernel.CapIPCLock,
 }
 
-// notForUsers are the profilers that need more, and what.
+// notForUsers are the profilers that need more, with what they need.
 var notForUsers = map[string]string{
 	"kcore": "/proc/kcore asks for cap_sys_rawio",
 }
 
 // Every profiler runs for an ordinary user, if the program's file has the
-// capabilities for it: nothing asks for root.
+// capabilities: none needs root.
 func TestAsOrdinaryUser(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	dir := publicDir(t)
@@ -101,7 +102,7 @@ func asUser(t *testing.T, name string, r row, program, load string) (wrong []str
 	return j.wrong
 }
 
-// publicDir is a directory of the test that everybody may enter.
+// publicDir makes a directory of the test that every user may enter.
 func publicDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "ppscript-user-")
@@ -115,7 +116,7 @@ func publicDir(t *testing.T) string {
 	return dir
 }
 
-// publicCopy copies a program for everybody to run.
+// publicCopy copies a program to a place where every user may run it.
 func publicCopy(t *testing.T, file, dir string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -11,7 +11,7 @@ import (
 	"ppscript/tests/vm"
 )
 
-// image makes a disk with a file system that has what is in root.
+// image makes a disk image with a file system that contains the files of root.
 func image(t *testing.T, root string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "disk")
@@ -28,8 +28,8 @@ func image(t *testing.T, root string) string {
 	return path
 }
 
-// guestScript installs each package where nothing else of it is, on a machine with another
-// kernel, and asks there; emulated, each start of the program takes a second or two.
+// guestScript installs each package on a clean system with another kernel, and runs the
+// program there. In an emulated guest, each start of the program takes a second or two.
 const guestScript = `asks() {
 	echo BEGIN $1
 	$2 ppscript syscalls $3 -- true
@@ -54,9 +54,9 @@ asks rpm "env PATH=/usr/bin:/bin"
 echo BEGIN end
 `
 
-// inGuest installs the packages in a guest whose kernel is not ours, on a disk with Debian,
-// and without any distribution, and has them run. In the tar file and the .rpm a static program
-// needs nothing.
+// inGuest installs and runs the packages in a guest with another kernel: on a disk with Debian,
+// and without any distribution. The static program in the tar file and the .rpm needs nothing
+// else.
 func inGuest(t *testing.T, disk string, made map[string]string) {
 	files := map[string]string{"/w/ppscript.tar.gz": made["gz"], "/w/ppscript.rpm": made["rpm"]}
 	r := vm.Run(t, vm.Guest{MemoryMiB: 1024, Files: files, Disk: disk, Timeout: 4 * time.Minute}, guestScript)

@@ -1,5 +1,5 @@
-// Package packages installs what packaging makes in a clean root of Debian, and
-// runs it there.
+// Package packages installs the output of packaging in a clean root of Debian,
+// and runs it there.
 package packages
 
 import (
@@ -26,12 +26,13 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// pack runs packaging over this machine's program and returns the files, by
-// their last suffix; those of the package of hubs by hub and the suffix.
+// pack runs packaging for this machine's architecture and returns the files by
+// their last suffix; the files of the hub's package have "hub" before the
+// suffix.
 func pack(t *testing.T, only string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	// Where this is tested there may be no git that knows the tree.
+	// The tree may be tested outside of a git repository.
 	line := fmt.Sprintf("cd ../.. && SOURCE_DATE_EPOCH=1700000000 go run ./packaging -version 1.2.3 -o %s "+
 		"-arch %s -binary %s -only %s", dir, runtime.GOARCH, testkit.PPScript(t), only)
 	out := testkit.StartFor(t, 5*time.Minute, "sh", "-c", line).Wait()
@@ -87,7 +88,7 @@ func TestPackages(t *testing.T) {
 		inGuest(t, disk, made)
 	})
 	t.Run("deb", func(t *testing.T) {
-		// The mounts are gone with the namespace.
+		// The mounts disappear with the namespace.
 		out := testkit.StartFor(t, time.Minute, "unshare", "-m", "sh", "-ec", `cd "$1"
 			mount --rbind /proc proc; mount --rbind /sys sys; mount --rbind /dev dev
 			chroot . sh -ec 'dpkg -i /ppscript.deb; dpkg -V ppscript; ppscript version; ppscript syscalls -- true
@@ -140,7 +141,7 @@ func TestPackages(t *testing.T) {
 	})
 }
 
-// The program that is installed is small, and has the server of hubs in a program beside it.
+// The installed program is small, and the hub's server is a separate program beside it.
 func TestHubIsAProgramOfItsOwn(t *testing.T) {
 	testkit.Requires(t, testkit.Program("go"))
 	dir := t.TempDir()
@@ -180,8 +181,8 @@ func TestHubIsAProgramOfItsOwn(t *testing.T) {
 	}
 }
 
-// container follows the hashes of an image to its layer, and runs what is in it,
-// which is alone there.
+// container follows the hashes of an image to its layer, and runs the program in
+// a root that has nothing but this layer.
 func container(t *testing.T, path string) {
 	files := map[string][]byte{}
 	unpack(t, path, func(h *tar.Header, r io.Reader) error {
@@ -227,8 +228,8 @@ func container(t *testing.T, path string) {
 	}
 }
 
-// manual has the pages of a tar file set, by the program that man uses: there is one for each
-// profiler and question, none has a mistake, and all fit a terminal.
+// manual formats the pages of a tar file with the program that man uses: there is one for
+// each profiler and question, none has a mistake, and all fit a terminal.
 func manual(t *testing.T, path string) {
 	testkit.Requires(t, testkit.Program("groff"))
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ type pageStatement struct {
 	answer []string
 }
 
-// session is what a page types.
+// session returns the statements that a page types.
 func session(page string) (list []pageStatement) {
 	for line := range strings.Lines(page) {
 		line, inside := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
@@ -35,11 +35,11 @@ func session(page string) (list []pageStatement) {
 	return list
 }
 
-// number is what differs from run to run.
+// number matches numbers, which differ from run to run.
 var number = regexp.MustCompile(`[0-9][0-9.]*(ns|us|ms|s)?`)
 
-// The session of the page about the prompt is typed: the same statements show something, or nothing,
-// and what they show begins likewise.
+// The test types the session of docs/prompt.md: each statement has output exactly if the page shows
+// some, and the output begins in the same way.
 func TestSessionOfThePage(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, testkit.Live...)

@@ -18,22 +18,22 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 type pane struct {
 	t      *testing.T
 	socket string
-	dir    string // in which it runs
+	dir    string // tmux session in which it runs
 }
 
-// open starts a prompt with options, on a terminal of 90 cells and 24 lines. Its history is in the file
-// history of dir.
+// open starts a prompt with options, on a terminal of 90 columns and 24 lines. Its history is in
+// the file history of dir.
 func open(t *testing.T, dir string, env []string, options ...string) *pane {
 	t.Helper()
 	testkit.Requires(t, testkit.Tmux)
 	bin := testkit.PPScript(t)
-	sockets, err := os.MkdirTemp("", "pp") // the names of sockets are short
+	sockets, err := os.MkdirTemp("", "pp") // paths of sockets must be short
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &pane{t: t, socket: filepath.Join(sockets, "s"), dir: dir}
 	t.Cleanup(func() {
-		_ = exec.Command("tmux", "-S", p.socket, "kill-server").Run() // it may have ended
+		_ = exec.Command("tmux", "-S", p.socket, "kill-server").Run() // the server may have ended
 		os.RemoveAll(sockets)
 	})
 	args := append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "90", "-y", "24", "-c", dir,
@@ -73,20 +73,21 @@ func (p *pane) line(s string) {
 	p.keys("Enter")
 }
 
-// paste pastes a text, as terminals do that mark it.
+// paste pastes a text with the marks of bracketed paste.
 func (p *pane) paste(s string) {
 	p.t.Helper()
 	p.tmux("set-buffer", "--", s)
 	p.tmux("paste-buffer", "-p", "-t", "0")
 }
 
-// screen is what is on the terminal.
+// screen returns the text on the terminal.
 func (p *pane) screen() string {
 	p.t.Helper()
 	return strings.TrimRight(p.tmux("capture-pane", "-p", "-t", "0"), "\n")
 }
 
-// until waits until the screen is as wanted. The deadline only ends a test that has failed.
+// until waits until the screen meets a condition. The deadline only ends a test that has
+// failed.
 func (p *pane) until(what string, ok func(screen string) bool) string {
 	p.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -113,7 +114,7 @@ func (p *pane) see(words ...string) string {
 	})
 }
 
-// clear has nothing but the prompt on the screen.
+// clear waits until nothing but the prompt is on the screen.
 func (p *pane) clear() {
 	p.t.Helper()
 	p.keys("C-l")

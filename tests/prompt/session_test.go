@@ -11,7 +11,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// recorded are options for the recording that most sessions are about.
+// recorded are the options for the recording that most sessions use.
 func recorded(t *testing.T) []string {
 	t.Helper()
 	path, err := filepath.Abs("../data/trace.data")
@@ -25,11 +25,12 @@ func TestStatementsAreEditedWhole(t *testing.T) {
 	t.Parallel()
 	p := open(t, t.TempDir(), nil, recorded(t)...)
 	p.line("def g(x):")
-	p.line("y = x * 2") // it is indented already
+	p.line("y = x * 2") // the prompt has indented the line already
 	p.line("return y")
 	p.keys("Enter")
 	p.ask("g(4)", "8\n")
-	// Recalled as one, changed in its middle, and run from there.
+	// The statement is recalled as a whole, changed in its middle, and run from
+	// there.
 	p.keys("C-l", "Up", "Up")
 	p.see(">>> def g(x):", "...     y = x * 2", "...     return y")
 	p.keys("Up", "End", "BSpace")
@@ -94,7 +95,7 @@ func TestHistorySurvives(t *testing.T) {
 	c.ask("second", "2\n")
 }
 
-// waitFor is a file's content as soon as it has the word.
+// waitFor returns a file's content as soon as it contains the word.
 func waitFor(t *testing.T, path, word string) string {
 	t.Helper()
 	for range 3000 {
@@ -128,7 +129,7 @@ func TestQuestions(t *testing.T) {
 func TestLongResultsArePaged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// With our own, where there is no other program.
+	// With the built-in pager, if there is no other program.
 	p := open(t, dir, []string{"PATH=/nonexistent"}, recorded(t)...)
 	p.ask(`"\n".join(["line %d" % i for i in range(3)])`, "line 2")
 	p.line("help()")
@@ -141,7 +142,7 @@ func TestLongResultsArePaged(t *testing.T) {
 	p.keys("q")
 	p.ask("1 + 1", "2\n")
 
-	// With a program of the user's.
+	// With a pager that the user chose.
 	q := open(t, dir, []string{"PAGER=head -n 2"}, recorded(t)...)
 	screen := q.ask("help()", "Declares the options")
 	if strings.Contains(screen, "whole_cpus") {
@@ -157,7 +158,7 @@ func TestBarsOfRealEvents(t *testing.T) {
 	p.ask(`x = tracepoint("raw_syscalls:sys_enter").by(call = lambda e: syscall_name(e.id)).count()`)
 	p.ask("r = run(x, seconds = 1)")
 	screen := p.ask("plot(r)", "count by call", "█")
-	// The longest bar is that of the largest number.
+	// The largest number has the longest bar.
 	numbers, longest := []int{}, 0
 	for _, line := range strings.Split(screen, "\n") {
 		if cells := strings.Fields(line); len(cells) == 3 && strings.HasPrefix(cells[2], "█") {

@@ -14,7 +14,7 @@ import (
 )
 
 // A browser is a headless Chromium that a test drives: it opens pages, presses keys, clicks,
-// and asks what a page has. Its protocol is Chromium's own, over pipes.
+// and reads the content of pages. Its protocol is Chromium's own, over pipes.
 type browser struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -22,7 +22,7 @@ type browser struct {
 	from *bufio.Reader
 	last int
 	page string   // session of the page
-	bad  []string // what the page's console has of errors
+	bad  []string // errors in the page's console
 }
 
 func startBrowser(t *testing.T) *browser {
@@ -38,14 +38,14 @@ func startBrowser(t *testing.T) *browser {
 	b := &browser{t: t, to: inW, from: bufio.NewReaderSize(outR, 1<<20)}
 	b.cmd = exec.Command("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
 		"--user-data-dir="+t.TempDir(), "--no-first-run", "--hide-scrollbars", "about:blank")
-	b.cmd.ExtraFiles = []*os.File{inR, outW} // which it has as 3 and 4
+	b.cmd.ExtraFiles = []*os.File{inR, outW} // file descriptors 3 and 4 of the browser
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	inR.Close()
 	outW.Close()
 	t.Cleanup(func() {
-		b.to.Close() // which ends it
+		b.to.Close() // this ends the browser
 		done := make(chan struct{})
 		go func() { b.cmd.Wait(); close(done) }()
 		select {
@@ -68,7 +68,7 @@ func startBrowser(t *testing.T) *browser {
 	return b
 }
 
-// call asks the browser for something.
+// call sends a request to the browser and returns the answer.
 func (b *browser) call(method string, params, answer any) {
 	b.t.Helper()
 	b.last++
@@ -119,7 +119,7 @@ func (b *browser) call(method string, params, answer any) {
 	}
 }
 
-// open goes to a page, at the size of a screen.
+// open opens a page, at the size of a screen.
 func (b *browser) open(url string) { b.call("Page.navigate", map[string]any{"url": url}, nil) }
 
 func (b *browser) size(wide, tall int) {
@@ -127,13 +127,13 @@ func (b *browser) size(wide, tall int) {
 		"deviceScaleFactor": 1, "mobile": wide < 600}, nil)
 }
 
-// scheme is light or dark.
+// scheme selects the colour scheme, light or dark.
 func (b *browser) scheme(name string) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{
 		{"name": "prefers-color-scheme", "value": name}}}, nil)
 }
 
-// eval is what an expression of JavaScript is on the page.
+// eval returns the value of a JavaScript expression on the page.
 func (b *browser) eval(expr string, to any) {
 	b.t.Helper()
 	var a struct {
@@ -199,7 +199,7 @@ func (b *browser) drag(selector string, from, to float64) {
 	}
 }
 
-// write has the focus of the keyboard at an element, and types.
+// write gives an element the keyboard focus, and types.
 func (b *browser) write(selector, text string) {
 	b.eval(fmt.Sprintf(`document.querySelector(%q).focus()`, selector), nil)
 	b.call("Input.insertText", map[string]any{"text": text}, nil)
@@ -216,7 +216,7 @@ func (b *browser) press(key string) {
 	}
 }
 
-// picture keeps what the page looks like, if $PPSCRIPT_PICTURES names a directory.
+// picture saves a screenshot of the page, if $PPSCRIPT_PICTURES names a directory.
 func (b *browser) picture(name string) {
 	dir := os.Getenv("PPSCRIPT_PICTURES")
 	if dir == "" {

@@ -1,6 +1,6 @@
-// Package readers puts the files that ppscript writes for other tools into the hands of
-// those tools, or of decoders that share no code with what wrote them, and compares
-// what they read with ppscript's own results.
+// Package readers reads the files that ppscript writes for other tools with these
+// tools, or with decoders that share no code with the writers, and compares the content
+// with ppscript's own results.
 package readers
 
 import (
@@ -27,7 +27,7 @@ func data(t *testing.T, name string) string {
 	return path
 }
 
-// browse is the document of a page after its scripts have run, as headless Chromium has it.
+// browse returns the document of a page after headless Chromium has run its scripts.
 func browse(t *testing.T, url string) string {
 	t.Helper()
 	profile := t.TempDir()
@@ -36,7 +36,7 @@ func browse(t *testing.T, url string) string {
 		"--user-data-dir="+profile, "--virtual-time-budget=10000", "--dump-dom", url)
 	var noise strings.Builder
 	cmd.Stderr = &noise
-	// Its helpers may hold the pipes for longer than it lives.
+	// Its child processes may hold the pipes longer than it lives.
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.Output()
 	if err != nil {
@@ -45,8 +45,8 @@ func browse(t *testing.T, url string) string {
 	return string(out)
 }
 
-// folded adds up folded stacks: all of them, by function those that it is in, and those
-// that it is the innermost of.
+// folded adds up folded stacks: the total of all, and for each function the total of
+// the stacks that contain it, and of those in which it is innermost.
 func folded(t *testing.T, path string) (all int64, total, self map[string]int64) {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -50,7 +50,7 @@ func startTaker(t *testing.T) *taker {
 	return k
 }
 
-// take reads what is in a request: a profile, or all of it.
+// take reads the content of a request: a profile, or the whole body.
 func take(r *http.Request) ([]byte, error) {
 	if r.URL.Path == "/ingest" {
 		f, _, err := r.FormFile("profile")
@@ -75,7 +75,7 @@ func (k *taker) took(path string) [][]byte {
 	return k.bodies[path]
 }
 
-// scrape asks for metrics until they are enough, and returns them.
+// scrape requests metrics until they meet the condition, and returns them.
 func scrape(t *testing.T, client *http.Client, url string, enough func(text string) bool) string {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -98,7 +98,7 @@ func scrape(t *testing.T, client *http.Client, url string, enough func(text stri
 }
 
 // Several scripts run at the same time. /metrics and the collector have their counts; a script
-// that ends begins again, and SIGHUP has the file read anew.
+// that ends is started again, and SIGHUP makes ppscript read the file again.
 func TestExport(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	dir := t.TempDir()
@@ -140,7 +140,7 @@ def main(o):
 	target.Do()
 	wait("ppscript_one_n_total 2000\n")
 
-	// What goes on keeps its counters; what is gone has no metrics.
+	// Scripts that go on keep their counters; removed scripts have no metrics.
 	write("export.conf", "one: "+job+"two: "+job)
 	p.Signal(syscall.SIGHUP)
 	p.WaitStderr("2 scripts\n")
@@ -175,8 +175,7 @@ def main(o):
 	}
 }
 
-// In either engine, programs of the kernel or ppscript, distributions have the same buckets and
-// the sum of all values.
+// In both engines, distributions have the same buckets and the sum of all values.
 func TestMetricsOfEngines(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	dir := t.TempDir()
@@ -194,7 +193,8 @@ def main(o):
 	file, config := filepath.Join(dir, "args.star"), filepath.Join(dir, "export.conf")
 	jobs := ""
 	for _, engine := range []string{"bpf", "perf"} {
-		// The script that runs in programs would else have the budget of an exporter's script.
+		// Without this option, the script that runs in programs would have the default budget
+		// of export.
 		jobs += fmt.Sprintf("%s: %s --engine %s --budget off -p %d\n", engine, file, engine, target.PID())
 	}
 	for name, text := range map[string]string{file: script, config: jobs} {
@@ -244,7 +244,7 @@ def main(o):
 	}
 }
 
-// The stacks that are sent are those of the run: each interval's samples once, with the
+// The stacks that are sent have the samples of each interval exactly once, with the
 // functions that took the time.
 func TestPushedProfiles(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
@@ -291,7 +291,8 @@ func TestPushedProfiles(t *testing.T) {
 	}
 }
 
-// A server that refuses is told once; the run goes on, and its exit code says so.
+// The refusal of a server is reported once; the run goes on, and its exit code
+// shows the failure.
 func TestRefusedPush(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

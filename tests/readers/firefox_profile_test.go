@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// A firefoxProfile is what the viewer would see of a Firefox profile of version 48. Reading
-// one fails where a column has another length than its table, or where a number in a table
-// stands for nothing.
+// A firefoxProfile has the data that the viewer would see in a Firefox profile of version
+// 48. Reading one fails if a column has another length than its table, or if a number in a
+// table refers to nothing.
 type firefoxProfile struct {
 	Meta struct {
 		Version                    int
@@ -119,7 +119,7 @@ func readFirefox(t *testing.T, path string) *firefoxProfile {
 	return p
 }
 
-// check reports a thread whose tables do not fit each other.
+// check reports inconsistent tables of a thread.
 func (p *firefoxProfile) check(th *firefoxThread, keys map[string]map[string]bool) error {
 	s, m, st, fr := &th.Samples, &th.Markers, &th.StackTable, &th.FrameTable
 	fn, re := &th.FuncTable, &th.ResourceTable
@@ -190,7 +190,7 @@ func (p *firefoxProfile) check(th *firefoxThread, keys map[string]map[string]boo
 	}
 	for i, frame := range st.Frame {
 		in("frame", frame, fr.Length)
-		optional("prefix", st.Prefix[i], i) // one that is there already
+		optional("prefix", st.Prefix[i], i) // a prefix must come before the stack that uses it
 		category(st.Category[i], st.Subcategory[i])
 	}
 	for i, f := range fr.Func {
@@ -211,7 +211,8 @@ func (p *firefoxProfile) check(th *firefoxThread, keys map[string]map[string]boo
 	return err
 }
 
-// stack is a stack by its functions, outermost first, with ; between; "" is none.
+// stack returns the functions of a stack, outermost first, separated by ; or ""
+// if there is no stack.
 func (th *firefoxThread) stack(n *int) string {
 	var names []string
 	for ; n != nil; n = th.StackTable.Prefix[*n] {
@@ -225,7 +226,7 @@ func (th *firefoxThread) stack(n *int) string {
 type mark struct {
 	name       string
 	thread     *firefoxThread
-	begin, end int64 // ns since the profile's begin; end is -1 of an instant
+	begin, end int64 // ns since the profile's begin; end is -1 for an instant
 	data       map[string]any
 	stack      string
 }

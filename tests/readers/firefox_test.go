@@ -63,13 +63,13 @@ func TestFirefoxIntervalsAddUpToTheTable(t *testing.T) {
 	}
 }
 
-// Each event is a marker with its time and fields; of switches there is the time between.
+// Each event is a marker with its time and fields; between switches there are intervals.
 func TestFirefoxHasEachEvent(t *testing.T) {
 	p, records := playFirefox(t, "load.data", "trace", "-e", "raw_syscalls:*,kmem:kmalloc,sched:*")
 	want, got := map[string]int{}, map[string]int{}
 	var first float64
 	var on struct{ n, ns int64 }
-	ran := map[string]struct { // by CPU: who runs, and since when
+	ran := map[string]struct { // the running thread by CPU, and since when it runs
 		tid   float64
 		since float64
 	}{}
@@ -107,7 +107,7 @@ func TestFirefoxHasEachEvent(t *testing.T) {
 		default:
 			tid := m.thread.Tid
 			if tid < 0 {
-				tid = 0 // of a CPU: its idle thread
+				tid = 0 // the idle thread of a CPU
 			}
 			got[key(m.name, tid, m.begin)]++
 		}
@@ -125,7 +125,7 @@ func TestFirefoxHasEachEvent(t *testing.T) {
 	}
 }
 
-// Stacks of markers are those of the folded stacks.
+// Stacks of markers equal the folded stacks.
 func TestFirefoxStacksAreTheFoldedOnes(t *testing.T) {
 	fold := filepath.Join(t.TempDir(), "a.folded")
 	p, _ := playFirefox(t, "stacks.data", "page-faults", "-g", "--lines=no", "--flame-graph", fold)
@@ -148,8 +148,8 @@ func TestFirefoxStacksAreTheFoldedOnes(t *testing.T) {
 	}
 }
 
-// A run's samples are as many as the table and the folded stacks have, and in the time of
-// the run.
+// The number of a run's samples equals that of the table and the folded stacks, and their
+// times lie within the run.
 func TestFirefoxOfARun(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	dir := t.TempDir()

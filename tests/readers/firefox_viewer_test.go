@@ -12,14 +12,14 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// viewerModule is the code of profiler.firefox.com with a command line in place of the pages.
+// viewerModule is a Node module with the code of profiler.firefox.com and a command line.
 const viewerModule = "@firefox-devtools/profiler-cli"
 
-// A firefoxViewer has a profile open in the viewer's own code, which brought it to the
-// newest version and would refuse what it cannot read.
+// A firefoxViewer is a profile that is open in the viewer's own code. This code
+// converts it to the newest version, and refuses profiles that it cannot read.
 type firefoxViewer struct {
 	t   *testing.T
-	dir string // where its daemon has its socket
+	dir string // directory of its daemon's socket
 }
 
 func viewFirefox(t *testing.T, path string) *firefoxViewer {
@@ -30,13 +30,14 @@ func viewFirefox(t *testing.T, path string) *firefoxViewer {
 		t.Fatal(err)
 	}
 	v := &firefoxViewer{t, dir}
-	// Its command load gives the daemon half a second to start, which is little.
+	// The command load waits only half a second for the daemon to start, so the
+	// daemon is started directly.
 	daemon := v.run("--daemon", path, "--session", "v")
 	if err := daemon.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		daemon.Process.Signal(os.Interrupt) // timeout passes it on
+		daemon.Process.Signal(os.Interrupt) // timeout passes the signal on
 		daemon.Wait()
 		os.RemoveAll(dir)
 	})
@@ -94,7 +95,7 @@ func TestFirefoxViewerShowsTheFoldedNumbers(t *testing.T) {
 	gotTotal, gotSelf := map[string]int64{}, map[string]int64{}
 	twice := map[string]bool{}
 	for _, f := range got.Functions {
-		twice[f.Name] = gotTotal[f.Name] > 0 // of two files: a stack may have both
+		twice[f.Name] = gotTotal[f.Name] > 0 // functions of this name in two files: a stack may contain both
 		gotTotal[f.Name] += f.TotalSamples
 		gotSelf[f.Name] += f.SelfSamples
 	}
@@ -111,8 +112,8 @@ func TestFirefoxViewerShowsTheFoldedNumbers(t *testing.T) {
 	}
 }
 
-// The viewer shows the intervals of a thread with the times and fields that they have, and
-// how many events are missing.
+// The viewer shows the intervals of a thread with the right times and fields, and the
+// number of missing events.
 func TestFirefoxViewerShowsMarkers(t *testing.T) {
 	testkit.Requires(t, testkit.Node, testkit.NodeModule(viewerModule))
 	t.Parallel()
@@ -164,7 +165,8 @@ func TestFirefoxViewerShowsMarkers(t *testing.T) {
 	}
 }
 
-// hasNumber reports that somewhere an object has a label with a value.
+// hasNumber reports whether an object anywhere in x has this label with this
+// value.
 func hasNumber(v any, label, value string) bool {
 	switch v := v.(type) {
 	case map[string]any:

@@ -24,7 +24,7 @@ func serve(t *testing.T, args ...string) (*testkit.Process, string) {
 	return p, m[1]
 }
 
-// A page shows a run as it goes, and as a file without a server; its numbers are those of the
+// A page shows a run while it lasts, and as a file without a server; its numbers equal the
 // results.
 func TestLivePage(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Chromium)...)
@@ -82,7 +82,7 @@ func tables(t *testing.T, b *browser) {
 	b.picture("table-phone")
 	b.fits()
 
-	// The rows of an interval on the page are those that were printed.
+	// The rows of an interval on the page equal the printed rows.
 	b.size(1280, 860)
 	b.press("Escape")
 	b.eval(`(() => { const i = document.querySelector("input[type=search]"); i.value = "";
@@ -106,7 +106,7 @@ func tables(t *testing.T, b *browser) {
 	}
 }
 
-// printed are the calls by system call of an interval in JSON.
+// printed returns the calls by system call of an interval in JSON.
 func printed(t *testing.T, out string, seq int) map[string]string {
 	t.Helper()
 	calls := map[string]string{}
@@ -143,7 +143,7 @@ func histograms(t *testing.T, b *browser) {
 	b.picture("histogram-light")
 }
 
-// busy is a command with something to see.
+// busy is a command that causes events.
 var busy = []string{"--", "sh", "-c",
 	"for i in 1 2 3 4 5 6; do ls -lR /usr/share/doc/b* >/dev/null; sleep 0.03; done"}
 
@@ -182,7 +182,8 @@ func pictures(t *testing.T, b *browser) {
 	b.fits()
 }
 
-// pairs: a slow pair has its events on an axis of time, which zooms; and the heat map of all.
+// pairs: a slow pair shows its events on a time axis that can be zoomed; there is a heat map
+// of all pairs.
 func pairs(t *testing.T, b *browser) {
 	dir := t.TempDir()
 	slow := filepath.Join(dir, "slow.html")

@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A parquetFile is what hyparquet reads of a file: whole numbers, which may have 64 bits,
-// are texts.
+// A parquetFile is the content of a file as hyparquet reads it; integers are texts,
+// because they may have 64 bits.
 type parquetFile struct {
 	Groups int
 	Notes  []struct{ Key, Value string }
@@ -20,8 +20,8 @@ type parquetFile struct {
 		Name, Type, Converted_type string
 		Logical_type               *struct{ Type string }
 	}
-	// Bounds are the smallest and largest number of a column in each group, as the file
-	// tells them, where it does.
+	// Bounds are the smallest and largest number of a column in each row group, if the
+	// file has them.
 	Bounds map[string][][2]string
 	Rows   []map[string]any
 }
@@ -74,7 +74,7 @@ func (f *parquetFile) note(key string) string {
 	return ""
 }
 
-// column is the type of a column, as "INT64", "BYTE_ARRAY STRING".
+// column returns the type of a column, such as "INT64" or "BYTE_ARRAY STRING".
 func (f *parquetFile) column(name string) string {
 	for _, s := range f.Schema {
 		if s.Name != name {

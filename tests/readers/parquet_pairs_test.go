@@ -34,7 +34,7 @@ func TestParquetHasSlowPairs(t *testing.T) {
 		fields, _ := e["fields"].(map[string]any)
 		for key, v := range fields {
 			if key == "comm" || key == "pid" {
-				key += "_2" // the event's own has the name
+				key += "_2" // a field of the event has this name
 			}
 			want[key] = v
 		}

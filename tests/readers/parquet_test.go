@@ -17,7 +17,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// playParquet runs a profiler over a recording into files, and beside it as JSON.
+// playParquet runs a profiler over a recording, and returns its Parquet files and
+// its JSON.
 func playParquet(t *testing.T, recording string, args ...string) (dir string, records []map[string]any) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "out")
@@ -38,7 +39,7 @@ func playParquet(t *testing.T, recording string, args ...string) (dir string, re
 	return dir, whole
 }
 
-// same reports that a cell of a file is that of JSON.
+// same reports whether a cell of a file equals that of JSON.
 func same(got, want any) bool {
 	if list, is := want.([]any); is {
 		b, _ := json.Marshal(list)
@@ -51,7 +52,7 @@ func same(got, want any) bool {
 	return fmt.Sprint(got) == fmt.Sprint(want)
 }
 
-// Rows are those of the tables, cell by cell, with the names of numbers beside them; the
+// Rows equal the rows of the tables, cell by cell, with the names of numbers; the
 // intervals, units and losses are there too.
 func TestParquetHasTheTables(t *testing.T) {
 	testkit.Requires(t, parquetNeeds...)
@@ -134,7 +135,7 @@ func TestParquetHasEachEvent(t *testing.T) {
 		}
 		for key, v := range r["fields"].(map[string]any) {
 			if key == "comm" || key == "pid" {
-				key += "_2" // the event's own has the name
+				key += "_2" // a field of the event has this name
 			}
 			if !same(got[key], v) {
 				t.Fatalf("event %d, %v: field %s is %v, want %v", n, r["event"], key, got[key], v)
@@ -225,8 +226,8 @@ def main(o):
 	}
 }
 
-// Whatever values come, in whatever order, a reader has all of them: those of another class
-// in a column beside, columns that come late in all groups, bounds as the types compare.
+// A reader finds all values, in any order: values of another type are in an extra column,
+// columns that come late are in all row groups, and bounds follow the order of the type.
 func TestParquetKeepsStrangeValues(t *testing.T) {
 	testkit.Requires(t, parquetNeeds...)
 	t.Parallel()
@@ -250,7 +251,7 @@ func TestParquetKeepsStrangeValues(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	show("v seq when", // seq has that name already
+	show("v seq when", // seq is already the name of a column
 		[]event.Value{event.IntOf(-3), event.StrOf("a\xffb"), event.TimeOf(5e9)},
 		[]event.Value{event.UintOf(math.MaxUint64), event.StrOf("\n"), {}},
 		[]event.Value{event.StrOf("text"), event.StrOf(""), {}},

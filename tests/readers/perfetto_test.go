@@ -20,7 +20,7 @@ func play(t *testing.T, recording string, args ...string) (*trace, []map[string]
 	return readTrace(t, path), bodies(t, out.Stdout)
 }
 
-// rows are those of the tables.
+// rows returns the rows of the tables.
 func rows(records []map[string]any) (list []map[string]any) {
 	for _, r := range records {
 		all, _ := r["rows"].([]any)
@@ -63,7 +63,8 @@ func TestPerfettoSlicesAddUpToTheTable(t *testing.T) {
 	}
 }
 
-// Each event is there once: instants by name, with their fields; switches and wake-ups.
+// Each event appears once: as an instant with its name and fields, as a switch or as a
+// wake-up.
 func TestPerfettoHasEachEvent(t *testing.T) {
 	tr, records := play(t, "load.data", "trace", "-e", "raw_syscalls:*,kmem:kmalloc,sched:*")
 	want, got := map[string]int{}, map[string]int{}
@@ -108,7 +109,7 @@ func TestPerfettoHasEachEvent(t *testing.T) {
 	}
 }
 
-// Stacks of samples are those of the folded stacks.
+// Stacks of samples equal the folded stacks.
 func TestPerfettoStacksAreTheFoldedOnes(t *testing.T) {
 	fold := filepath.Join(t.TempDir(), "a.folded")
 	tr, _ := play(t, "stacks.data", "page-faults", "-g", "--lines=no", "--flame-graph", fold)
@@ -137,8 +138,8 @@ func TestPerfettoStacksAreTheFoldedOnes(t *testing.T) {
 	}
 }
 
-// Whatever a profiler makes of its events, slices are balanced and times grow on each track;
-// reading the trace tells.
+// For any profiler, slices are balanced and times grow on each track; reading the trace
+// checks this.
 func TestPerfettoOfAnyProfiler(t *testing.T) {
 	for _, x := range []struct {
 		recording string
@@ -183,7 +184,8 @@ func TestPerfettoOfARun(t *testing.T) {
 	}
 }
 
-// What is missing is a counter; a run without events is a trace without events.
+// The number of missing events is a counter; a run without events gives a trace
+// without events.
 func TestPerfettoShowsLoss(t *testing.T) {
 	tr, records := play(t, "load.data", "syscalls")
 	want := map[string]float64{}

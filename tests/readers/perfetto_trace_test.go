@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A slice is one of a trace.
+// A slice is a slice of a trace.
 type slice struct {
 	name       string
 	track      uint64
@@ -17,9 +17,9 @@ type slice struct {
 	stack      []string // outermost first
 }
 
-// A trace is what a viewer would see of a Perfetto trace. Reading one fails where the
-// viewer would have to guess: on a track that is not described, a number that stands for
-// nothing, slices that do not end, or times that go back on a track.
+// A trace has the data that a viewer would see in a Perfetto trace. Reading one fails
+// where the viewer would have to guess: at a track that is not described, a number that
+// refers to nothing, slices that do not end, or times that go back on a track.
 type trace struct {
 	slices, instants []slice
 	samples          []slice
@@ -27,15 +27,15 @@ type trace struct {
 	switches, wakes  []message // FtraceEvent, with the CPU as field 0
 	counters         map[string]float64
 	series           map[string][]point // of counters, by GROUP/NAME
-	timebase         string             // what samples count
-	counted          map[uint64]uint64  // by CPU: how much, until the last sample
-	leads, follows   map[uint64]int64   // flows: when they begin and end
+	timebase         string             // unit of the samples' weights
+	counted          map[uint64]uint64  // sum of the weights by CPU, up to the last sample
+	leads, follows   map[uint64]int64   // times at which flows begin and end
 	clocks           map[uint64]int64
 	release          string
 
 	names map[int]map[uint64]string // interned, by field of InternedData
 	lists map[int]map[uint64]message
-	open  map[uint64][]int // begun slices by track
+	open  map[uint64][]int // open slices by track
 	last  map[uint64]int64
 }
 

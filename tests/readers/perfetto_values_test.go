@@ -13,8 +13,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// The numbers of tables are counters that have the value of an interval since its begin; a
-// row that is not in an interval is 0 in it.
+// The numbers of tables are counters that have the value of an interval from its begin on;
+// a row that an interval lacks is 0 in it.
 func TestPerfettoCountersAreTheTables(t *testing.T) {
 	tr, records := play(t, "load.data", "syscalls", "-i", "10ms")
 	label := func(r map[string]any) string {
@@ -77,7 +77,7 @@ func TestPerfettoHasArrays(t *testing.T) {
 			t.Fatalf("event %d: got %s, want %v", n, got, want)
 		}
 		for i, v := range want {
-			// JSON's numbers were read with 53 bits.
+			// The numbers of JSON were read with 53 bits.
 			if x, err := strconv.ParseUint(got[i], 10, 64); err != nil || float64(x) != v {
 				t.Fatalf("event %d: got %s, want %v", n, got, want)
 			}
@@ -89,7 +89,7 @@ func TestPerfettoHasArrays(t *testing.T) {
 	}
 }
 
-// The weights of samples add up to the value that the profile of the same run has.
+// The weights of samples add up to the value in the profile of the same run.
 func TestPerfettoWeights(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	dir := t.TempDir()
@@ -108,7 +108,7 @@ func TestPerfettoWeights(t *testing.T) {
 	}
 	var sum, want uint64
 	for _, s := range p.Sample {
-		want += uint64(s.Value[1]) // behind the number
+		want += uint64(s.Value[1]) // the value comes after the number
 	}
 	for _, n := range tr.counted {
 		sum += n
@@ -118,8 +118,8 @@ func TestPerfettoWeights(t *testing.T) {
 	}
 }
 
-// Whatever engine makes the results, the file of a run has the slices that its table counts,
-// and those of a command that does the same are as many.
+// In each engine, the file of a run has as many slices as its table counts, and as a command
+// with the same work has.
 func TestPerfettoInEachEngine(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	wants := map[string]int64{}

@@ -60,11 +60,11 @@ scrape_configs:
 	return &answers{t, "http://" + address}
 }
 
-// ask is the value of an expression; false while there is none.
+// ask returns the value of an expression; false while there is none.
 func (a *answers) ask(expr string) (float64, bool) {
 	resp, err := http.Get(a.base + "/api/v1/query?query=" + url.QueryEscape(expr))
 	if err != nil {
-		return 0, false // it starts
+		return 0, false // Prometheus is starting
 	}
 	defer resp.Body.Close()
 	var got struct {
@@ -103,7 +103,7 @@ func (a *answers) wait(expr string, want float64) {
 	a.t.Fatalf("%s: got %v, %v, want %v", expr, got, ok, want)
 }
 
-// like checks that an expression has a value, but for a factor.
+// like checks that an expression has a value, up to a factor.
 func (a *answers) like(expr string, want, factor float64) {
 	a.t.Helper()
 	got, ok := a.ask(expr)
@@ -128,8 +128,8 @@ def main(o):
     ]
 `
 
-// Prometheus scrapes a run. Its sums are those of the results, with the keys that no table
-// shows and those beyond the bound, and its quantiles are ours but for the width of a bucket.
+// Prometheus scrapes a run. Its sums equal those of the results, including keys that no table
+// shows and keys beyond the bound, and its quantiles equal ours within the width of a bucket.
 func TestPrometheus(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Prometheus)...)
 	dir := t.TempDir()
@@ -204,7 +204,7 @@ func TestPrometheus(t *testing.T) {
 			continue
 		}
 		want := quantiles[q]
-		// Eighths of powers of two: a bucket is up to 9 % wide, and ours are as well. Classic
+		// Native buckets are eighths of powers of two, up to 9 % wide, like ours. Classic
 		// buckets are halves.
 		prom.like(fmt.Sprintf("histogram_quantile(%v, ppscript_lat_table2_delay_seconds)", q), want, 1.2)
 		classic.like(fmt.Sprintf("histogram_quantile(%v, ppscript_lat_table2_delay_seconds_bucket)", q),
@@ -216,7 +216,7 @@ func TestPrometheus(t *testing.T) {
 	p.Stop()
 }
 
-// bucketOf is the bucket of the value with a rank.
+// bucketOf returns the bucket of the value with a rank.
 func bucketOf(buckets map[[2]float64]float64, rank float64) [2]float64 {
 	list := slices.SortedFunc(maps.Keys(buckets), func(a, b [2]float64) int {
 		return cmp.Compare(a[0],
@@ -230,8 +230,8 @@ func bucketOf(buckets map[[2]float64]float64, rank float64) [2]float64 {
 	return list[len(list)-1]
 }
 
-// within checks that a quantile lies in a bucket of ours, or as far from it as native buckets
-// are wide.
+// within checks that a quantile is no farther from one of our buckets than the width of a
+// native bucket.
 func (a *answers) within(q float64, name string, bucket [2]float64) {
 	a.t.Helper()
 	got, ok := a.ask(fmt.Sprintf("histogram_quantile(%v, %s)", q, name))
@@ -240,7 +240,7 @@ func (a *answers) within(q float64, name string, bucket [2]float64) {
 	}
 }
 
-// sumOf is the sum of the values of a histogram.
+// sumOf returns the sum of the values of a histogram.
 func sumOf(a *answers, name string) float64 {
 	v, _ := a.ask("histogram_sum(" + name + ")")
 	return v

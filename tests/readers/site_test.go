@@ -9,8 +9,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// TestSite looks at the book's web site as a reader does, from files: every page fits on a
-// screen and on a telephone, pictures are there, and what is searched for is found.
+// TestSite opens the book's web site from files: every page fits on a screen and on a
+// telephone, pictures are drawn, and the search finds pages.
 func TestSite(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, testkit.Chromium)
@@ -62,13 +62,13 @@ func TestSite(t *testing.T) {
 		}
 	}
 
-	b.wait(`document.getElementById("menu").offsetHeight === 0`) // there, text comes first
+	b.wait(`document.getElementById("menu").offsetHeight === 0`) // on a telephone, text comes first
 	b.click("nav label")
 	b.wait(`document.getElementById("menu").offsetHeight > 0`)
 
 	b.size(1280, 900)
 	open("index.html")
-	b.press("/") // which leads to the field
+	b.press("/") // the key / moves the focus to the search field
 	b.call("Input.insertText", map[string]any{"text": "flight recorder"}, nil)
 	b.wait(`document.querySelectorAll("#found a").length > 0`)
 	b.picture("site-search")

@@ -13,8 +13,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Speedscope, in a browser, reads the form of pprof, and shows for each function the numbers that folded
-// stacks have.
+// Speedscope, in a browser, reads a pprof profile, and shows for each function the numbers of the
+// folded stacks.
 func TestSpeedscopeShowsTheFoldedNumbers(t *testing.T) {
 	testkit.Requires(t, testkit.Chromium, testkit.NodeModule("speedscope"))
 	dir := t.TempDir()
@@ -25,7 +25,7 @@ func TestSpeedscopeShowsTheFoldedNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// This is how its command hands a file to the page.
+	// Speedscope's command passes a file to the page in this way.
 	script := filepath.Join(dir, "a.js")
 	load := fmt.Sprintf("speedscope.loadFileFromBase64(%q, %q)", "a.pb.gz",
 		base64.StdEncoding.EncodeToString(text))
@@ -46,7 +46,7 @@ func TestSpeedscopeShowsTheFoldedNumbers(t *testing.T) {
 		if err1 != nil || err2 != nil {
 			t.Fatalf("got row %q, want numbers", m)
 		}
-		// Functions of one name in two files have a row each.
+		// Functions with the same name in two files have a row each.
 		gotTotal[html.UnescapeString(m[3])] += all
 		gotSelf[html.UnescapeString(m[3])] += own
 	}
@@ -55,7 +55,7 @@ func TestSpeedscopeShowsTheFoldedNumbers(t *testing.T) {
 		t.Fatalf("got %d samples in %d functions, want the 11 of the recording", sum, len(total))
 	}
 	for _, comm := range []string{"sh", "true"} {
-		delete(total, comm) // a frame of folded stacks, a label in the form of pprof
+		delete(total, comm) // in folded stacks this is a frame, in pprof a label
 	}
 	for name, n := range total {
 		if gotTotal[name] != n || gotSelf[name] != self[name] {

@@ -11,7 +11,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// whyRecord is a record of type why, as far as it is compared.
+// whyRecord has the members of a record why that are compared.
 type whyRecord struct {
 	Slow    struct{ Spans, NS int64 }
 	Slowest []struct {
@@ -25,8 +25,8 @@ type whyRecord struct {
 	}
 }
 
-// A flame graph has the time of all slow spans, a timeline the span on its thread with its causes
-// below it, and the result in JSON the parts that both are made of.
+// A flame graph has the time of all slow spans. A timeline has each span on its thread, with its
+// causes below it. The JSON result has the parts from which both are made.
 func TestWhyInFiles(t *testing.T) {
 	stacks := filepath.Join(t.TempDir(), "why.folded")
 	timeline := filepath.Join(t.TempDir(), "why.pftrace")
@@ -85,7 +85,8 @@ func TestWhyInFiles(t *testing.T) {
 				below += s.end - s.begin
 			}
 		}
-		// The thread that is waited for may have a slow span of its own meanwhile.
+		// The other thread, for which the span waits, may have a slow span of its
+		// own meanwhile.
 		if itself != 1 || below < sum {
 			t.Errorf("%s of %d: %d slices, and %d ns below it, want one and at least %d", span.Label,
 				span.Thread.TID, itself, below, sum)
@@ -94,7 +95,7 @@ func TestWhyInFiles(t *testing.T) {
 	flows := 0
 	for id, at := range tr.leads {
 		if to, ok := tr.follows[id]; ok && to == at {
-			flows++ // a wait begins where what is waited for does
+			flows++ // a wait begins where the activity of the other thread begins
 		}
 	}
 	if chains == 0 || flows == 0 {
