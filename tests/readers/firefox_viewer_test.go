@@ -165,7 +165,7 @@ func TestFirefoxViewerShowsMarkers(t *testing.T) {
 	}
 }
 
-// hasNumber reports whether an object anywhere in x has this label with this
+// hasNumber reports whether v, or an object inside it, has this label with this
 // value.
 func hasNumber(v any, label, value string) bool {
 	switch v := v.(type) {

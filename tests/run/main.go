@@ -1,10 +1,11 @@
-// The command run runs this module's tests: `make test` those that are true of the code on any machine, in
-// minutes, and with -all those that take longer or need other programs: guests, oracles, browsers, packages.
+// The command run runs this module's tests. `make test` runs the tests of properties that hold on
+// any machine, in minutes. With -all it runs the tests that take longer or need other programs:
+// guests, oracles, browsers, packages.
 //
-// A test is left to -all by testkit.Requires(t, testkit.Long), a whole package by its line in plan.go. Both
-// runs print a line for each package and the whole output of a test that fails. The last lines tell how many
-// tests passed, which needs left tests out, with the command that brings each, and which measurements were
-// made again.
+// A test is left to -all by testkit.Requires(t, testkit.Long), a whole package by its line in
+// plan.go. Both runs print a line for each package and the whole output of a test that fails. The
+// last lines say how many tests passed, which missing needs left tests out, with the command that
+// installs each, and which measurements were repeated.
 package main
 
 import (
@@ -38,7 +39,7 @@ func main() {
 type options struct {
 	all, anyway, race bool
 	slowest           int
-	compiler          bool // of C, which the race detector needs
+	compiler          bool // a C compiler exists, which the race detector needs
 }
 
 func run(ctx context.Context, o options) error {
@@ -54,7 +55,8 @@ func run(ctx context.Context, o options) error {
 	if o.compiler = err == nil; o.all && !o.compiler {
 		fmt.Println("the race detector is left out: it needs gcc")
 	}
-	// Programs are static, as users have them. goTest allows C for the race detector alone.
+	// Programs are static, like the ones that users install. goTest allows C only for the
+	// race detector.
 	if err := os.Setenv("CGO_ENABLED", "0"); err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func run(ctx context.Context, o options) error {
 	return r.close(o)
 }
 
-// phases are the calls of the go command, in their order.
+// phases returns the calls of the go command, in their order.
 func phases(packages []testPackage, o options) []phase {
 	var apart, alone, guests, raced, racedAlone []string
 	for _, p := range packages {
@@ -101,7 +103,7 @@ func phases(packages []testPackage, o options) []phase {
 	// `make check` vets, for both architectures. With -trimpath, what `make build` compiled is not compiled
 	// again.
 	always := []string{"-vet=off", "-trimpath"}
-	// SQLite's Go code computes pointers in ways that checkptr, which comes with -race, refuses.
+	// SQLite's Go code computes pointers in ways that checkptr refuses; -race enables checkptr.
 	detector := []string{"-race", "-gcflags=all=-d=checkptr=0", "-short", "-timeout=20m"}
 	flags := []string{"-short", "-timeout=10m"}
 	switch {

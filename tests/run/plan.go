@@ -21,34 +21,37 @@ import (
 
 const module = "ppscript/"
 
-// longPackages are run by -all only: each of their tests boots guests, runs other tools or observes for
-// seconds.
+// longPackages run only with -all: each of their tests boots guests, runs other tools or observes
+// for seconds.
 var longPackages = names(
 	"tests/agents", "tests/bench", "tests/compare", "tests/editors", "tests/engines", "tests/flat", "tests/fleet",
 	"tests/guide", "tests/jit", "tests/matrix", "tests/oracle", "tests/packages", "tests/prompt", "tests/readers",
 	"tests/soak", "tests/symbols", "tests/tiers", "tests/units", "tests/vm", "tests/why",
 )
 
-// alonePackages are run one after another: each traces events that another would make, or measures what
-// another would slow down. All others look at their own processes, or at nothing.
+// alonePackages run one after another: each traces events that other tests would cause, or measures
+// times that other tests would change. All other packages observe only their own processes, or
+// none.
 var alonePackages = names(
 	"bpf", "bpf/load", "cmd/ppscript", "runtime/system/kernel", "runtime/source/perf", "runtime/source/probe",
 	"runtime/source/relay", "runtime/source/tracefs", "runtime/session", "runtime/target/task", "tests/bench", "tests/engines", "tests/flat",
 	"tests/guide", "tests/oracle", "tests/soak", "tests/testkit", "tests/units", "tests/why",
 )
 
-// guestPackages see nothing of this machine, and leave half of its CPUs: they run beside alonePackages, at a
-// lower priority.
+// guestPackages observe only their guests, and use at most half of the CPUs: they run at the same
+// time as alonePackages, at a lower priority.
 var guestPackages = names("tests/vm")
 
-// unracedPackages are those with short tests that the race detector does not look at in -all, and why.
+// unracedPackages are packages whose short tests -all does not run with the race detector, with the
+// reason.
 var unracedPackages = map[string]string{
 	module + "tests/book":    runsProgram,
 	module + "tests/shipped": runsProgram,
 	module + "tests/layout":  "it reads the sources",
 }
 
-// runsProgram is the reason of packages that say nothing of races: the program has no detector.
+// runsProgram is the reason for packages that only run the program, which is built without the
+// race detector.
 const runsProgram = "it runs the program, which has no detector"
 
 func names(dirs ...string) []string {
@@ -61,14 +64,16 @@ func names(dirs ...string) []string {
 // A testPackage is a package that has tests.
 type testPackage struct {
 	path string
-	// long leaves the whole package to -all, hasLong single tests of it.
+	// long means that only -all runs the package; hasLong means that this holds
+	// for some of its tests.
 	long, hasLong bool
 }
 
-// raced reports that the race detector looks at its short tests in -all.
+// raced reports whether -all runs the package's short tests with the race
+// detector.
 func (p *testPackage) raced() bool { return !p.long && unracedPackages[p.path] == "" }
 
-// leftToAll is how a test says that it is long.
+// leftToAll matches the call by which a test declares that it is long.
 var leftToAll = regexp.MustCompile(`testkit\.Long\b|testing\.Short\(\)`)
 
 func testPackages(ctx context.Context) ([]testPackage, error) {
@@ -98,7 +103,7 @@ func testPackages(ctx context.Context) ([]testPackage, error) {
 	return list, nil
 }
 
-// anyHas reports that one of the files matches.
+// anyHas reports whether one of the files matches.
 func anyHas(dir string, files []string, what *regexp.Regexp) (bool, error) {
 	for _, f := range files {
 		text, err := os.ReadFile(filepath.Join(dir, f))
@@ -134,13 +139,14 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// debian lists the Debian packages and Node modules that -all needs, and what they are for. .ci/run installs
-// them.
+// debian lists the Debian packages and Node modules that -all needs, with their purposes. .ci/run
+// installs them.
 //
 //go:embed needs.txt
 var debian string
 
-// installed is an error that names all that -all needs and that is not here, with the commands that bring it.
+// installed returns an error that names all missing needs of -all, with the commands that install
+// them; nil if nothing is missing.
 func installed(ctx context.Context) error {
 	var missing, modules []string
 	for line := range strings.Lines(debian) {
@@ -169,8 +175,8 @@ func installed(ctx context.Context) error {
 		strings.Join(commands, "\n    "))
 }
 
-// hasPackage reports whether a Debian package is installed. A Node that brings its own npm conflicts with
-// Debian's, and does as well.
+// hasPackage reports whether a Debian package is installed. A Node with its own npm conflicts with
+// Debian's npm, and is as good.
 func hasPackage(ctx context.Context, name string) bool {
 	if _, err := exec.LookPath(name); err == nil && (name == "npm" || name == "nodejs") {
 		return true
@@ -191,7 +197,8 @@ func absentModules(ctx context.Context, modules []string) []string {
 	})
 }
 
-// A phase is one call of the go command; beside are packages that run at the same time by another.
+// A phase is one call of the go command; beside are packages that another call runs at the same
+// time.
 type phase struct {
 	packages, beside, flags []string
 	race                    bool
@@ -213,11 +220,12 @@ func goTestArgs(flags, packages []string) []string {
 
 func goTest(ctx context.Context, r *report, race bool, args []string) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	// A group of its own: the go command, the tests, and what these started.
+	// A process group of its own has the go command, the tests, and the
+	// processes that they start.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
-	if race { // the detector is C
+	if race { // the race detector needs C
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 	}
 	cmd.Stderr = os.Stderr
@@ -240,7 +248,7 @@ func goTest(ctx context.Context, r *report, race bool, args []string) {
 	}
 	if err := cmd.Wait(); err != nil {
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
-			r.failedRun() // the report has the tests or packages
+			r.failedRun() // the report names the tests or packages
 			return
 		}
 		r.fault(fmt.Errorf("go test: %w", err))

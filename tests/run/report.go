@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// This file reads what `go test -json` says and tells what matters of it.
+// This file reads the output of `go test -json` and prints the important parts.
 
 // A testEvent is a line of `go test -json`.
 type testEvent struct {
@@ -32,12 +32,12 @@ func (n testName) String() string {
 type report struct {
 	mu     sync.Mutex
 	out    io.Writer
-	output map[testName]*bytes.Buffer // of what has not ended
+	output map[testName]*bytes.Buffer // output of tests and packages that have not ended
 
 	passed, failed int
 	broken         bool // the go command failed
 	faults         []error
-	skipped        map[string][]testName // by need
+	skipped        map[string][]testName // skipped tests by need
 	remedies       map[string]string
 	again          map[testName]*tries
 	elapsed        map[testName]float64
@@ -97,17 +97,18 @@ func (r *report) addOutput(name testName, text string) {
 	r.output[name].WriteString(text)
 }
 
-// tries are those of a test that made its measurement again.
+// tries are the tries of a test that repeated its measurement.
 type tries struct {
 	n      int
-	indent int // of the line that says so; -1 is none
+	indent int // indent of the line that reports a try; -1 outside of such a report
 	wrong  []string
 }
 
-// mostWrong bounds the lines that say why a test was tried again.
+// mostWrong is the largest number of lines with the reasons of a repetition.
 const mostWrong = 12
 
-// tried notes that a test makes its measurement again, and the lines behind that, which say why.
+// tried records that a test repeats its measurement, with the lines after this message, which
+// have the reasons.
 func (r *report) tried(name testName, text string) {
 	text = strings.TrimRight(text, "\r\n")
 	line := strings.TrimLeft(text, " ")
@@ -151,7 +152,8 @@ func (r *report) ended(name testName, e testEvent) {
 	}
 }
 
-// unended prints the output of tests that a package's end cut short: a panic or a time-out.
+// unended prints the output of tests that did not end, because a panic or a time-out ended
+// their package.
 func (r *report) unended(pkg string) {
 	for name, text := range r.output {
 		if name.pkg == pkg {
@@ -162,7 +164,8 @@ func (r *report) unended(pkg string) {
 	}
 }
 
-// needs finds what testkit.Requires says: "needs NAME (REMEDY); NAME (REMEDY)".
+// needs matches the message of testkit.Requires: "needs NAME (REMEDY); NAME
+// (REMEDY)".
 var (
 	needs   = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: needs (.*)$`)
 	remedy  = regexp.MustCompile(`^(.*?) \((.*)\)$`)
@@ -227,7 +230,7 @@ func (r *report) close(o options) error {
 
 func byName(a, b testName) int { return cmp.Compare(a.String(), b.String()) }
 
-// slowest names the tests, and the packages, that took longest.
+// slowest prints the tests and the packages that took longest.
 func (r *report) slowest(n int) {
 	if n == 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A run's lines, as `go test -json` prints them.
+// The lines of a run in the form of `go test -json`.
 const sampleOutput = `{"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"=== RUN   TestGood\n"}
 {"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"    again.go:27: tried again, since\n"}
 {"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"        calls: got 1, want 2\n"}
@@ -31,7 +31,7 @@ const failed = `{"Action":"output","Package":"ppscript/a","Test":"TestBad","Outp
 {"Action":"fail","Package":"ppscript/a","Elapsed":1.6}
 `
 
-// summary returns what a report prints of these lines.
+// summary returns the report for these lines.
 func summary(t *testing.T, text string, o options) (string, error) {
 	t.Helper()
 	var out strings.Builder
@@ -70,7 +70,8 @@ measurements tried again: 2
 	}
 }
 
-// The output of a test that failed, or that a panic cut short, is shown; that of others is not.
+// The output of a test that failed or was cut short by a panic is shown; the output of other
+// tests is not.
 func TestFailuresAreShown(t *testing.T) {
 	got, err := summary(t, sampleOutput+failed, options{})
 	shown := strings.Contains(got, "got 1, want 2") && strings.Contains(got, "panic: BUG") &&
@@ -93,7 +94,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// Each package is run by one of the two commands, and each name in the tables of plan.go exists.
+// One of the two commands runs each package, and each name in the tables of plan.go exists.
 func TestEachPackageIsRun(t *testing.T) {
 	t.Chdir("../..")
 	packages, err := testPackages(t.Context())
@@ -121,7 +122,8 @@ func TestEachPackageIsRun(t *testing.T) {
 		if times[p.path] != want {
 			t.Errorf("%s: run %d times, want %d", p.path, times[p.path], want)
 		}
-		// The race detector looks at each package with short tests, but for those that say why not.
+		// Each package with short tests runs with the race detector, except for those with a
+		// reason.
 		want = 1
 		if why, left := unracedPackages[p.path]; left {
 			want = 0

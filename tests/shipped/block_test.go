@@ -77,7 +77,7 @@ func TestBlktraceNotes(t *testing.T) {
 	}
 }
 
-// number is what tracepoints call a device MAJOR:MINOR.
+// number returns the number that tracepoints have for a device MAJOR:MINOR.
 func number(t *testing.T, device string) string {
 	t.Helper()
 	var major, minor uint64

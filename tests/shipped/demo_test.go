@@ -10,15 +10,16 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// compiles stands for the go command: it says which packages it compiles, as go build -v does, and
-// is done, or has found a mistake.
+// compiles is a stand-in for the go command: it prints the packages that it compiles, as go build
+// -v does, and then succeeds or fails.
 const compiles = `#!/bin/sh
 i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo example.com/package$i >&2; done
 case $0 in *wrong) echo "cmd/ppscript/main.go:7:2: undefined: nope" >&2; exit 1;; esac
 ln -sf "$PROGRAM" ppscript
 `
 
-// TestDemo has a newcomer's first command say what it does, and show something live.
+// TestDemo runs `make demo`, the first command of a new user: it explains its steps,
+// and shows live results.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append(testkit.Live, testkit.Program("make"))...)

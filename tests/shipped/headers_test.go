@@ -14,7 +14,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// otherwise says of headers in help texts why no recording shows them.
+// otherwise has the headers in help texts that no recording shows, with the
+// reasons.
 var otherwise = map[string]string{
 	"cpu periods shown sched_switch sched_wakeup":                    "the recording of timers has other events",
 	"Mem Store Latency count total min avg max":                      "its case has --perins",

@@ -9,8 +9,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What a script says of a histogram's keys, order and unit is done: a disk has
-// its name, in text, CSV and JSON.
+// A histogram has the texts of keys, the order and the unit that a script
+// chooses: a disk has its name in text, CSV and JSON.
 func TestHistogramsHaveTheirTexts(t *testing.T) {
 	dir := t.TempDir()
 	file, script := filepath.Join(dir, "events.txt"), filepath.Join(dir, "sizes.star")

@@ -8,8 +8,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Exits as arm64 has them: the reason is the trap's class, or the kind of exit
-// where that was no trap.
+// Exits in the form of arm64: the reason is the class of the trap, or the kind
+// of exit if it was no trap.
 func TestKVMExitOfARM64(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "exits.txt")
 	if err := os.WriteFile(file, []byte(`

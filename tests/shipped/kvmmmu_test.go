@@ -8,9 +8,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A tree of page tables with all that a guest of real hardware shows: pages in
-// pages, entries, and entries of emulated devices; a page that was given up is
-// there once more, and then gone.
+// A tree of page tables with everything that a guest on real hardware shows:
+// pages within pages, entries, and entries of emulated devices. A page that was
+// freed is shown once more, and then no longer.
 func TestKVMMMUTree(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tree.txt")
 	if err := os.WriteFile(file, []byte(`

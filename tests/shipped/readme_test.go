@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What the README, and the pages that took parts of it, tell users to type works: command lines are explained
-// or run, scripts checked, prompt lines typed.
+// The commands in the README and in some pages of docs/ work: command lines are explained or run,
+// scripts are checked, prompt lines are typed.
 func TestReadme(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	var text []byte
@@ -85,7 +85,7 @@ func TestReadme(t *testing.T) {
 		t.Errorf("got %d commands, want 8 at least", commands)
 	}
 
-	// What runs until Ctrl-C comes last, over the recording.
+	// The statement that runs until Ctrl-C comes last, over the recording.
 	prompt = strings.Replace(prompt, "\nw\n", "\n", 1) + "w\n"
 	if err := os.WriteFile(filepath.Join(dir, "typed"), []byte(prompt), 0o644); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestReadme(t *testing.T) {
 	sh("ppscript < typed").Want(t, 0)
 }
 
-// readmeScripts are the indented blocks that begin with a docstring.
+// readmeScripts returns the indented blocks that begin with a docstring.
 func readmeScripts(text string) []string {
 	var list []string
 	in := false

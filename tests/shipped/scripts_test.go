@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Each script of scripts/ that finds its events in a recording prints what
-// docs/formats.md says; histograms are among it.
+// The output of each script of scripts/ that finds its events in a recording
+// fits docs/formats.md; some have histograms.
 func TestScriptsFitTheFormats(t *testing.T) {
 	scripts, err := filepath.Glob("../../scripts/*/*.star")
 	if err != nil {
@@ -33,7 +33,7 @@ func TestScriptsFitTheFormats(t *testing.T) {
 				}
 			}
 			if len(outputs) < 2 {
-				continue // its events are in none, or it needs an argument
+				continue // no recording has its events, or it needs an argument
 			}
 			ran++
 			for _, r := range testkit.Records(t, outputs["json"]) {

@@ -1,8 +1,8 @@
 // Package shipped runs every profiler of stdlib/ over recordings and compares
-// what it prints with what it printed before, as text, JSON and CSV.
+// the output with stored files, as text, JSON and CSV.
 //
-// The files in testdata/ are named for the profiler and the case. After a
-// change that is meant, write them anew and read the difference:
+// The files in testdata/ are named for the profiler and the case. After an
+// intended change, write them anew and read the difference:
 //
 //	go test ./tests/shipped -update
 package shipped
@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write testdata anew")
 
 // A run is one profiler over one recording.
 type run struct {
-	name string // of its files
+	name string // name of its files
 	data string // in tests/data
 	args []string
 }
@@ -214,10 +214,11 @@ var runs = map[string][]run{
 	},
 }
 
-// liveOnly cannot run on recordings: what they count are counters.
+// liveOnly are profilers that cannot run over recordings, because they read
+// counters.
 var liveOnly = []string{"stat", "percpu_stat", "event_lost", "cpu_util", "hwstat", "llcstat", "tlbstat"}
 
-// unrecorded says of the others why no recording shows them.
+// unrecorded has the other profilers that no recording shows, with the reasons.
 var unrecorded = map[string]string{
 	"misc":       "programs of the kernel are those of one machine",
 	"kcore":      "it reads memory, not events",
@@ -277,8 +278,8 @@ func golden(t *testing.T, script string, r run) {
 	}
 }
 
-// fits checks that programs can read what is printed, by docs/formats.md, and
-// that CSV and JSON have the same numbers.
+// fits checks the output against docs/formats.md, and that CSV and JSON have
+// the same numbers.
 func fits(t *testing.T, outputs map[string]string) {
 	f := formats.Read(t)
 	for _, wrong := range slices.Concat(f.JSON(outputs["json"]), f.CSV(outputs["csv"]),
@@ -317,7 +318,7 @@ func TestNoStaleFiles(t *testing.T) {
 	}
 }
 
-// Profilers that count say so when they are given a recording.
+// Profilers of counters refuse a recording with a reason.
 func TestLiveOnly(t *testing.T) {
 	for _, script := range liveOnly {
 		args := []string{testkit.PPScript(t), script, "--input", "../data/timer.data"}
@@ -333,7 +334,7 @@ func TestLiveOnly(t *testing.T) {
 	}
 }
 
-// Numbers in load.data that are known beforehand.
+// The numbers in load.data that are known in advance.
 func TestKnownNumbers(t *testing.T) {
 	f := func(want int64, column string, match func(testkit.Row) bool, args ...string) {
 		t.Helper()

@@ -8,13 +8,13 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What two CPUs ran at the same time, taken for one core, is what follows from
-// the lines of all switches in between.
+// With two CPUs treated as one core, the times in which both ran equal those
+// computed from the lines of all switches.
 func TestSiblingsOfACore(t *testing.T) {
 	data := "../data/load.data"
 	type share struct{ cpu, tid, sibling int64 }
 	want, runs := map[share]int64{}, map[share]int64{}
-	var running [2]int64 // nobody is known to run before the first switch
+	var running [2]int64 // it is unknown which thread runs before the first switch
 	last := int64(0)
 	lines := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "sched:sched_switch", "--input", data,
 		"--format", "json").Want(t, 0)

@@ -9,7 +9,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Events that a fold makes have no stacks: files of stacks count them by their keys.
+// Events of this fold have no stacks, so files of stacks count them by their keys.
 func TestStackFilesOfEventsWithoutStacks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.folded")
 	testkit.Run(t, testkit.PPScript(t), "task-state", "--input", "../data/load.data", "--flame-graph",

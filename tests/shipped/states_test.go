@@ -29,7 +29,7 @@ func TestStatesHaveTheirLetters(t *testing.T) {
 	for _, c := range []struct {
 		bits   int
 		letter string
-		own    bool // task-state tells of it; else of the time until it runs again
+		own    bool // task-state shows the state itself; otherwise the time until the thread runs again
 	}{
 		{0, "R", false}, {0x100, "R", false}, {1, "S", true}, {2, "D", true}, {4, "T", true}, {8, "t", true},
 		{0x10, "X", false}, {0x20, "Z", false}, {0x40, "P", true}, {0x80, "I", true},
@@ -84,7 +84,8 @@ func TestStatesHaveTheirLetters(t *testing.T) {
 			if a, b := fmt.Sprint(rows), fmt.Sprint(want); a != b {
 				t.Errorf("task-state: got %s, want %s", a, b)
 			}
-			// Preempted, it waits from then on; else since its wake-up.
+			// A preempted thread waits from the preemption on; another thread
+			// since its wake-up.
 			delay := int64(1e6)
 			if ready {
 				delay = 2e6
@@ -98,9 +99,9 @@ func TestStatesHaveTheirLetters(t *testing.T) {
 	}
 }
 
-// Where it was not seen that a task got its CPU, as where perf tells of no switch from the idle task, it ran
-// nevertheless: since its wake-up, or, if that was not seen either, for a time that nobody knows, which is
-// counted as unseen.
+// If no event shows that a task got its CPU, for example because perf misses switches from the idle
+// task, the task ran nevertheless: since its wake-up, or, if that was not seen either, for an
+// unknown time, which is counted as unseen.
 func TestRunsThatBeganUnseen(t *testing.T) {
 	const events = `
 sched:sched_switch prev_comm:str prev_pid:s32 prev_state:s64 next_comm:str next_pid:s32
@@ -122,7 +123,7 @@ sched:sched_wakeup comm:str pid:s32
 		got = append(got, fmt.Sprintf("%s %d %d %d", r.Text(t, "St_text"),
 			r.Int(t, "calls"), r.Int(t, "total"), r.Int(t, "unseen")))
 	}
-	// Of the sleep from 5 to 8 ms it is not known when it ended, and the last one goes on.
+	// The end of the sleep from 5 to 8 ms is unknown, and the last sleep goes on.
 	want := []string{"R 2 3000000 2", "S 2 4000000 1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

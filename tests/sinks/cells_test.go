@@ -29,18 +29,19 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A cellCase is a cell of a column, and how each kind of output has it. "-" says that it has none.
+// A cellCase is a cell of a column, with its form in each kind of output. "-" means that the
+// output leaves it out.
 type cellCase struct {
 	name       string
 	column     result.Column
 	value      event.Value
 	text, csv  string
 	json, twin string // twin is the member _text
-	metric     string // as Prometheus has it, and OTLP
-	label      string // of a key
+	metric     string // value in Prometheus and OTLP
+	label      string // value of a label, if the column is a key
 }
 
-// named gives a column names of its values.
+// named returns the names of a column's values.
 func named(name string) result.Column {
 	names := func(event.Value) (string, bool) { return name, true }
 	return result.Column{Wording: result.Wording{Names: names}}
@@ -109,7 +110,7 @@ func wantCell(t *testing.T, where, name, got, want string) {
 	}
 }
 
-// rendered is what a format has of the table.
+// rendered returns the table in a format.
 func rendered(t *testing.T, format string) string {
 	var b bytes.Buffer
 	r, err := render.New(&b, render.Options{Format: format, Width: 80, Notes: io.Discard})
@@ -125,7 +126,7 @@ func rendered(t *testing.T, format string) string {
 	return b.String()
 }
 
-// cellsInJSON looks at the members of the row in a record of the table.
+// cellsInJSON checks the members of the row in a record of the table.
 func cellsInJSON(t *testing.T, where string, record []byte) {
 	t.Helper()
 	var r struct {
@@ -146,11 +147,11 @@ func cellsInJSON(t *testing.T, where string, record []byte) {
 	}
 }
 
-// A value of each type is the same value in every output, or left out where an output has no form for it: no
-// number is cut, none changes its sign, and addresses and names are what people read. Parquet files are read
-// by tests/readers.
+// A value of each type is the same value in every output, or left out if an output has no form for
+// it: no number is cut, none changes its sign, and people see addresses and names. Parquet files
+// are read by tests/readers.
 func TestCellsKeepTheirTypes(t *testing.T) {
-	// A format that is new is looked at here, too.
+	// A new format must be added here.
 	if got, want := render.Formats(), []string{"text", "json", "csv", "markdown"}; !slices.Equal(got, want) {
 		t.Errorf("got formats %v, want %v: add the new one to this test", got, want)
 	}
@@ -304,7 +305,7 @@ func TestCellsKeepTheirTypes(t *testing.T) {
 	})
 }
 
-// inMetrics looks at the numbers of metrics, by the name of the column.
+// inMetrics checks the numbers of metrics, by the name of the column.
 func inMetrics(t *testing.T, where string, got map[string]string) {
 	t.Helper()
 	for _, x := range cellCases {
@@ -324,7 +325,7 @@ func inMetrics(t *testing.T, where string, got map[string]string) {
 	}
 }
 
-// firstOf is the first error of some.
+// firstOf returns the first error that is not nil.
 func firstOf(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

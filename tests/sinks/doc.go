@@ -1,5 +1,6 @@
-// Package sinks sends values through every output. One hostile text: names of threads, files and functions,
-// arguments, and what errors quote; texts for people have no control characters, and no line that a name
-// began, and files for other tools are whole, and have the text as it is or escaped. And a cell of each type,
-// at the ends of its range, which is the same value in each output.
+// Package sinks sends values through every output. The first kind is one hostile text, as the name
+// of threads, files and functions, as an argument, and quoted in errors: output for people has no
+// control characters and no line that begins inside a name; files for other tools are valid, and
+// have the text unchanged or escaped. The second kind is a cell of each type, at the ends of its
+// range, which must be the same value in each output.
 package sinks

@@ -28,19 +28,19 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// hostile begins a line, turns the terminal red, reverses the direction of the line, and is no UTF-8. A
-// thread can be called so, and a file.
+// hostile begins a line, turns the terminal red, reverses the direction of the line, and is no
+// UTF-8. It can be the name of a thread or a file.
 const hostile = "a\nF\x1b[31m\u202e\xff"
 
 const (
 	escaped = `a\nF\x1b[31m\u202e\xff`
-	inJSON  = "a\nF\x1b[31m\u202e\\xff" // as JSON is read back
+	inJSON  = "a\nF\x1b[31m\u202e\\xff" // its form after JSON is decoded
 	getppid = "syscalls:sys_enter_getppid"
 	byComm  = `tracepoint("` + getppid + `").by("comm").count()`
 )
 
-// program is a copy of the load with the hostile text as its path and as the name of a function of which
-// each stack has a frame.
+// program is a copy of the load with the hostile text as its path, and as the name of a function
+// that is in each stack.
 func program(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(testkit.Load(t))
@@ -74,7 +74,8 @@ func recording(t *testing.T) string {
 	return file
 }
 
-// wantPlain looks that people see no control character, and no line that the hostile text began.
+// wantPlain checks that output for people has no control character, and no line that the hostile
+// text began.
 func wantPlain(t *testing.T, where, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {
@@ -94,7 +95,7 @@ func wantPlain(t *testing.T, where, text string) {
 	}
 }
 
-// Everything that a recording can become has the text, but never raw where people read it.
+// All outputs for a recording have the text, but never raw in output for people.
 func TestOutputs(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	file := recording(t)
@@ -148,10 +149,10 @@ func TestOutputs(t *testing.T) {
 	})
 	files := map[string]struct {
 		option string
-		plain  bool   // people read it, too
-		text   string // it has
+		plain  bool   // people read it too
+		text   string // form of the hostile text in the file
 	}{
-		"f.folded":  {"--flame-graph", true, `a\x0aF\x1b[31m\xe2\x80\xae\xff`}, // which is read back
+		"f.folded":  {"--flame-graph", true, `a\x0aF\x1b[31m\xe2\x80\xae\xff`}, // this format is read back
 		"f.svg":     {"--flame-graph", true, escaped},
 		"f.html":    {"--flame-graph", true, escaped},
 		"f.pb.gz":   {"--pprof", false, escaped},
@@ -200,7 +201,8 @@ func TestOutputs(t *testing.T) {
 	})
 }
 
-// wantParquet looks that a file of Parquet is whole, and has a text as it is: programs read it.
+// wantParquet checks that a Parquet file is complete, and has the text unchanged, because
+// programs read it.
 func wantParquet(t *testing.T, file, text string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -212,7 +214,8 @@ func wantParquet(t *testing.T, file, text string) {
 	}
 }
 
-// A cgroup, which any user who has a part of the tree can name, but for line ends.
+// Names of cgroups: a user with a part of the tree can choose them, but without
+// line ends.
 func TestCgroups(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	mounts, err := kernel.ReadMounts(kernel.Roots{})
@@ -262,7 +265,7 @@ func TestCgroups(t *testing.T) {
 	}
 }
 
-// Hosts of a fleet, even unknown ones, and what they say of jobs.
+// Names of hosts of a fleet, even unknown ones, and their messages about jobs.
 func TestFleet(t *testing.T) {
 	hub := testkit.Start(t, testkit.PPScript(t), "hub", "--listen", "127.0.0.1:0")
 	hub.WaitStderr("the hub is at ")
@@ -287,7 +290,7 @@ func TestFleet(t *testing.T) {
 	}
 	beat(valid, map[string]string{"role": "db"}, "ok")
 	beat("evil", map[string]string{valid: valid}, "ok")
-	beat("evil", map[string]string{"role": "db"}, valid) // the only one that counts
+	beat("evil", map[string]string{"role": "db"}, valid) // the only valid message
 	for subject, fn := range map[string]nats.MsgHandler{
 		"ppscript.2.job": func(m *nats.Msg) {
 			var j struct{ ID string }
@@ -308,7 +311,7 @@ func TestFleet(t *testing.T) {
 	if err := nc.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	const red = "\x1b[31m\u202e" // the value of an option is a line
+	const red = "\x1b[31m\u202e" // the value of an option is a single line
 	const shown = `a\nF\x1b[31m\u202e?`
 	for _, x := range []struct {
 		args []string
@@ -334,11 +337,12 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// Threads whose names are no UTF-8, or look like an escape, have rows of their own in each engine and output.
+// Threads with names that are no UTF-8, or that look like an escape, have rows of their own in each
+// engine and output.
 func TestNamesStayApart(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	names := []string{"\xff", "\xfe", `\xff`}
-	shown := []string{`\xff-0`, `\xfe-0`, `\x5cxff-0`} // the load puts a number behind them
+	shown := []string{`\xff-0`, `\xfe-0`, `\x5cxff-0`} // the load appends a number to its names
 	var targets []*testkit.Target
 	var pids []string
 	for _, name := range names {
@@ -376,7 +380,7 @@ func TestNamesStayApart(t *testing.T) {
 	}
 }
 
-// has reports that a value of JSON has a text, in a name or a value.
+// has reports whether a JSON value contains a text, in a name or a value.
 func has(v any, text string) bool {
 	switch v := v.(type) {
 	case string:
@@ -475,7 +479,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// What users give is quoted by errors, and by what explains itself.
+// Errors, and commands such as explain, quote texts that users give.
 func TestErrors(t *testing.T) {
 	script := filepath.Join(t.TempDir(), hostile+".star")
 	text := "def main(o):\n    return tracepoint(\"x:\x1b[31m\u202e\u009b\").count(\n"
@@ -497,7 +501,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A line of the journal is one line, whatever the arguments are.
+// An entry of the journal is one line, with any arguments.
 func TestJournal(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "socket")
 	listener, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})

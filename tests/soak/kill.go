@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// doomed are the command lines of ours that are killed, with the watched process for $PID.
+// doomed are the command lines of ppscript that are killed; $PID is the observed process.
 var doomed = []string{
 	"syscalls --engine bpf -p $PID -i 100ms",
 	"syscalls --engine perf -i 100ms",
@@ -29,7 +29,7 @@ var doomed = []string{
 	"trace -e sched:sched_process_exec,sched:sched_process_exit -g",
 }
 
-// A killer kills what it started.
+// A killer kills the processes that it started.
 type killer struct {
 	wg           sync.WaitGroup
 	killed, ours int
@@ -38,8 +38,8 @@ type killer struct {
 
 func (k *killer) wait() { k.wg.Wait() }
 
-// killAtRandom has one of ours and one watched process run all the time, and kills the one
-// or the other.
+// killAtRandom keeps one run of ppscript and one observed process running, and kills the
+// one or the other at random.
 func (s *scene) killAtRandom(ctx context.Context) *killer {
 	k := &killer{}
 	k.wg.Go(func() {
@@ -68,14 +68,15 @@ func (s *scene) killAtRandom(ctx context.Context) *killer {
 					return
 				}
 			}
-			// While it starts, while it works, or while it reports.
+			// The kill comes while ppscript starts, while it works, or while it
+			// reports.
 			select {
 			case <-ctx.Done():
 				return
 			case <-time.After(each/2 + time.Duration(r.Int64N(int64(each)))):
 			}
 			if r.IntN(3) > 0 {
-				// Whom it watched may have ended.
+				// The observed process may have ended.
 				if !end(one) && !strings.Contains(strings.Join(one.Args, " "), " -p ") {
 					k.wrong = append(k.wrong, fmt.Sprintf("ended before it was killed: %s: %s", one, &said))
 				}
@@ -84,7 +85,7 @@ func (s *scene) killAtRandom(ctx context.Context) *killer {
 			} else {
 				end(watched)
 				watched = nil
-				// A tracer of it may end with it, and else goes on with nothing to see.
+				// Its tracer may end with it, or goes on without events.
 				if r.IntN(2) > 0 {
 					end(one)
 					one = nil
@@ -92,14 +93,14 @@ func (s *scene) killAtRandom(ctx context.Context) *killer {
 			}
 			k.killed++
 			for _, name := range []string{"killed.data", "flight.data"} {
-				os.Remove(filepath.Join(s.out, name)) // it was asked for, and may be large
+				os.Remove(filepath.Join(s.out, name)) // an output file, which may be large
 			}
 		}
 	})
 	return k
 }
 
-// end kills a process and all that it started; false if it had ended.
+// end kills a process and all its children; false if it had ended already.
 func end(cmd *exec.Cmd) (ran bool) {
 	if cmd == nil {
 		return false

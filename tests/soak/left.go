@@ -15,20 +15,21 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// This file looks at what tracing can leave in the kernel and in files.
+// This file looks for objects that tracing can leave in the kernel, and for
+// files.
 
-// kinds are what is looked at.
+// kinds are the kinds of objects that are checked.
 var kinds = []string{"programs", "maps", "links", "dynamic probes", "instances of tracefs", "pinned objects",
 	"temporary files", "processes"}
 
-// things are what is there, each with words that tell it from all others.
+// things are existing objects, each with a text that identifies it.
 type things map[string]bool
 
-// settle is how long what was used may take to go: the kernel frees programs and maps when
-// all CPUs have seen that nobody uses them, later on a machine that has much to do.
+// settle is how long objects may exist after their last use: the kernel frees programs and
+// maps when all CPUs have passed a grace period, which takes longer on a busy machine.
 const settle = 60 * time.Second
 
-// look lists what is there now, of which a process holds nothing.
+// look lists the existing objects that no process holds.
 func look(tmp string) (things, error) {
 	found := things{}
 	if err := objects(found); err != nil {
@@ -41,7 +42,7 @@ func look(tmp string) (things, error) {
 		for _, name := range []string{"kprobe_events", "uprobe_events"} {
 			text, err := os.ReadFile(filepath.Join(root, name))
 			if err != nil {
-				continue // this kernel has none
+				continue // this kernel has no such directory
 			}
 			for line := range strings.Lines(string(text)) {
 				found["probe "+strings.TrimSpace(line)] = true
@@ -54,7 +55,7 @@ func look(tmp string) (things, error) {
 	return found, nil
 }
 
-// entries adds what is in a directory, if it is there.
+// entries adds the entries of a directory, if it exists.
 func (found things) entries(what, dir string) {
 	list, _ := os.ReadDir(dir)
 	for _, e := range list {
@@ -62,7 +63,7 @@ func (found things) entries(what, dir string) {
 	}
 }
 
-// object is the name under which a program, map or link of the kernel is found.
+// object is the identifying text of a program, map or link of the kernel.
 func object(kind string, id uint32) string { return fmt.Sprintf("%s %d", kind, id) }
 
 // objects adds the programs, maps and links of the kernel.
@@ -117,7 +118,7 @@ func openObjects() (list []string) {
 	return list
 }
 
-// named is an object with the name that its maker gave it.
+// named returns an object's text with the name that its creator gave it.
 func named(thing string) string {
 	var kind string
 	var id uint32
@@ -141,8 +142,8 @@ func named(thing string) string {
 	return thing
 }
 
-// leftovers is what was not there before and does not go away. Other tracers of the machine come
-// and go: what they have is held by them, or goes with them.
+// leftovers returns the objects that did not exist before and do not disappear. Other tracers of
+// the machine come and go: their objects are held by them, or disappear with them.
 func (before things) leftovers(tmp string) (list []string, err error) {
 	var stays things
 	for end := time.Now().Add(settle); ; time.Sleep(time.Second) {
@@ -160,8 +161,8 @@ func (before things) leftovers(tmp string) (list []string, err error) {
 	return list, nil
 }
 
-// since is what has come since before and was there at the last look, if there was one: what
-// comes after all has ended is of others.
+// since returns the objects that are new since before and that the last look found too, if
+// there was one: objects that appear after the runs have ended belong to other tracers.
 func (found things) since(before, last things) things {
 	left := things{}
 	for x := range found {

@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// A load is what the machine does beside tracing.
+// A load is the other work of the machine.
 type load struct {
 	wg      sync.WaitGroup
-	started atomic.Int64 // processes, of those that start all the time
-	known   atomic.Int64 // calls of getppid by threads that are called known-N
+	started atomic.Int64 // number of processes that were started
+	known   atomic.Int64 // calls of getppid by threads with the name known-N
 }
 
-// knownComm is the name of the threads whose calls are known by number, of which each process makes so many.
+// knownComm is the beginning of the names of the threads whose number of calls is known; each
+// process makes the same number of calls.
 const (
 	knownComm  = "soaked"
 	knownCalls = 1000
@@ -28,10 +29,11 @@ const (
 
 func (l *load) wait() { l.wg.Wait() }
 
-// The load has niceness: what we measure goes first. Of the load, processes that start do.
+// The load has a niceness, so that the measured runs go first. Within the load, the
+// starting of processes goes first.
 const niceness, startNiceness = 19, 10
 
-// startLoad begins all of it; it ends with the context.
+// startLoad starts the whole load; it ends with the context.
 func (s *scene) startLoad(ctx context.Context, in *room) (*load, error) {
 	l := &load{}
 	commands := [][]string{{s.load, "-cpus", strconv.Itoa(runtime.NumCPU()), "-switch", "2000", "-sleep",
@@ -57,7 +59,7 @@ func (s *scene) startLoad(ctx context.Context, in *room) (*load, error) {
 	return l, nil
 }
 
-// again runs a command whenever it has ended.
+// again runs a command again whenever it has ended.
 func (l *load) again(ctx context.Context, command []string) {
 	l.wg.Go(func() {
 		for ctx.Err() == nil {
@@ -72,11 +74,12 @@ func (l *load) again(ctx context.Context, command []string) {
 	})
 }
 
-// fork starts processes that end at once, later than what we measure: on one
-// that is busy they may be fewer than each second's.
+// fork starts processes that end at once, at a lower priority than the measured
+// runs: on a busy machine they may be fewer than asked for each second.
 func (l *load) fork(ctx context.Context, each int) {
 	const step = 20 * time.Millisecond
-	// A process has the niceness of the thread that starts it. The thread ends with us.
+	// A process has the niceness of the thread that starts it. The thread ends with
+	// this function.
 	runtime.LockOSThread()
 	if err := syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), startNiceness); err != nil {
 		fmt.Println("the processes that start all the time are not nice:", err)
@@ -90,7 +93,8 @@ func (l *load) fork(ctx context.Context, each int) {
 			return
 		case <-tick:
 		}
-		// A machine that has fallen behind does not catch up: that would be a burst.
+		// If the machine has fallen behind, it does not catch up, because that would
+		// be a burst.
 		due := int64(time.Since(begin).Seconds() * float64(each))
 		for n := min(due-l.started.Load(), int64(each)/10+1); n > 0; n-- {
 			cmd := exec.Command("/bin/true")
@@ -102,7 +106,7 @@ func (l *load) fork(ctx context.Context, each int) {
 	}
 }
 
-// know makes calls of a known number, each second as many.
+// know makes a known number of calls, the same number each second.
 func (l *load) know(ctx context.Context, program string) {
 	for ctx.Err() == nil {
 		cmd := group(exec.Command(program, "-comm", knownComm, "-getppid", strconv.Itoa(knownCalls)))
@@ -116,7 +120,8 @@ func (l *load) know(ctx context.Context, program string) {
 	}
 }
 
-// group gives a command a process group of its own, which ends with us.
+// group gives a command a process group of its own, which is killed when this
+// process ends.
 func group(cmd *exec.Cmd) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	return cmd

@@ -1,21 +1,22 @@
-// Soak runs profilers for hours on a machine that is not left in peace, and looks at what
-// remains:
+// Soak runs profilers for hours on a machine under stress, and checks that nothing grows
+// and nothing is left:
 //
 //	make soak                       # as root: two hours
 //	make soak SOAK=10m
 //	go run ./tests/soak -length 1m -kills 20 -stress=false
 //
-// Four profilers run from the beginning to the end, one of them in a cgroup of 100 MB whose
-// memory a hog wants as well. Beside them stress-ng works on all CPUs, 500 processes start
-// each second, and others of us, and the processes that these watch, are killed with SIGKILL
-// when it suits them least. A program makes calls whose number is known all the while.
+// Four profilers run from the beginning to the end, one of them in a cgroup of 100 MB, in
+// which another program uses memory too. At the same time stress-ng works on all CPUs, 500
+// processes start each second, and further runs of ppscript, and the processes that they
+// observe, are killed with SIGKILL at bad moments. A program makes a known number of calls
+// all the time.
 //
-// At the end nothing of the four has grown: memory, files, threads. What they counted is the
-// number that is known, or less by what they say was lost. Of all that ran nothing is left:
-// programs, maps and links of the kernel that no process holds, dynamic probes, instances of
-// tracefs, pinned objects, temporary files, processes. The exit status is 1 otherwise.
+// At the end nothing of the four has grown: memory, files, threads. Their counts are the
+// known number, minus the losses that they report. Nothing of any run is left: programs,
+// maps and links of the kernel that no process holds, dynamic probes, instances of tracefs,
+// pinned objects, temporary files, processes. The exit status is 1 otherwise.
 //
-// The test of tests/vm takes CPUs away meanwhile.
+// The test of tests/vm takes CPUs offline meanwhile.
 package main
 
 import (
@@ -58,7 +59,7 @@ func main() {
 	}
 }
 
-// options are what the command line asks for.
+// options are the options of the command line.
 type options struct {
 	length   time.Duration
 	kills    int
@@ -68,17 +69,17 @@ type options struct {
 	load     string
 }
 
-// attached is said when the profilers that stay have begun.
+// attached is printed when the profilers that run all the time have begun.
 const attached = "all are attached"
 
-// A scene is where all that runs has its files.
+// A scene has the directories for the files of all runs.
 type scene struct {
 	options
-	out string // files that are asked for
-	tmp string // TMPDIR of all: empty at the end
+	out string // directory of output files
+	tmp string // TMPDIR of all runs, empty at the end
 }
 
-// soak runs it all and returns what is wrong at the end.
+// soak runs everything and returns the faults at the end.
 func soak(ctx context.Context, o options) (wrong []string, err error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("needs root to trace")

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// A room is a cgroup whose memory is bounded.
+// A room is a cgroup with a memory limit.
 type room struct{ dir string }
 
-// roomBytes is what all in it have together.
+// roomBytes is the limit for all processes in the room together.
 const roomBytes = 100_000_000
 
-// newRoom makes it in whichever version of cgroups has the memory controller; nil with an
-// error where none can be made.
+// newRoom makes a room in the version of cgroups that has the memory controller; nil with
+// an error if that is not possible.
 func newRoom() (*room, error) {
 	name := "ppscript-soak-" + strconv.Itoa(os.Getpid())
 	root, limit := "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
@@ -37,8 +37,8 @@ func newRoom() (*room, error) {
 	return r, nil
 }
 
-// enter is the command that runs another one in the room. Of the processes in it, the one with the higher
-// score is killed when there is no memory left.
+// enter returns the command that runs another command in the room. When the memory is exhausted,
+// the kernel kills the process with the highest score.
 func (r *room) enter(score int, command []string) []string {
 	if r == nil {
 		return command
@@ -48,7 +48,8 @@ func (r *room) enter(score int, command []string) []string {
 	return append([]string{"sh", "-c", script, "sh"}, command...)
 }
 
-// oomReport tells how often memory ran out; what is wrong if it cannot be read.
+// oomReport returns how often memory ran out, or the error if this cannot be
+// read.
 func (r *room) oomReport() []string {
 	if r == nil {
 		return nil
@@ -64,6 +65,6 @@ func (r *room) oomReport() []string {
 
 func (r *room) remove() {
 	if r != nil {
-		os.Remove(r.dir) // one with processes stays, and left tells them
+		os.Remove(r.dir) // a cgroup with processes cannot be removed, and is reported as left
 	}
 }

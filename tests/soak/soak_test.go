@@ -13,7 +13,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// A few seconds of it: what is killed leaves nothing, and what is known is counted.
+// A soak of a few seconds: killed runs leave nothing, and the known calls are
+// counted.
 func TestSoak(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	wrong, err := soak(t.Context(), options{length: 8 * time.Second, kills: 12, forks: 100,
@@ -26,7 +27,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// What is left is seen: a file, and an object of the kernel that only its pin holds.
+// The check finds leftovers: a file, and a kernel object that only its pin holds.
 func TestLeftIsSeen(t *testing.T) {
 	tmp := t.TempDir()
 	before := things{"file " + filepath.Join(tmp, "old"): true}
@@ -41,13 +42,15 @@ func TestLeftIsSeen(t *testing.T) {
 	if left := now.since(before, nil).sorted(); !slices.Equal(left, want) {
 		t.Errorf("got %v, want %v", left, want)
 	}
-	// What another tracer has made since the first look is not ours.
+	// An object that another tracer created since the first look does not
+	// count.
 	if left := now.since(before, things{}); len(left) != 0 {
 		t.Errorf("got %v", left)
 	}
 }
 
-// A profiler that grows, counts too much, or misses what it does not tell, is wrong.
+// A profiler that grows, counts too much, or misses events without reporting them,
+// is at fault.
 func TestJudge(t *testing.T) {
 	f := func(output string, last processUse, want int) {
 		t.Helper()

@@ -17,14 +17,15 @@ import (
 	"time"
 )
 
-// countKnown counts the calls that are known by number.
+// countKnown is a script that counts the calls whose number is known.
 const countKnown = "-e raw_syscalls:sys_enter/id==110&&comm~\"" + knownComm + "*\"/key=pid/ -i 1s " +
 	"--format json"
 
-// steady are the profilers that run all the time; those that count what is known come first.
+// steady are the profilers that run all the time; the ones that count the known calls come
+// first.
 var steady = []struct {
 	args string
-	room bool // runs in the cgroup of 100 MB
+	room bool // it runs in the cgroup of 100 MB
 }{
 	{"top --engine bpf " + countKnown, true},
 	{"top --engine perf " + countKnown, false},
@@ -43,7 +44,7 @@ type profiler struct {
 	out      *os.File
 	stderr   bytes.Buffer
 	exited   chan error
-	quarters [4]processUse // the most of each quarter of the time
+	quarters [4]processUse // the largest use in each quarter of the time
 }
 
 // processUse is the memory, files and threads of a process.
@@ -74,7 +75,7 @@ func (s *scene) startSteady(ctx context.Context, in *room) (list []*profiler, er
 		go func() { p.exited <- p.cmd.Wait() }()
 		list = append(list, p)
 	}
-	// Tables come each second from all that are attached.
+	// Each attached profiler prints a table each second.
 	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		var silent []string
 		for _, p := range list {
@@ -97,7 +98,8 @@ func (s *scene) startSteady(ctx context.Context, in *room) (list []*profiler, er
 	}
 }
 
-// watch measures what the profilers have, until the time is over.
+// watch measures the profilers' use of memory, files and threads until the time
+// is over.
 func watch(ctx context.Context, list []*profiler, length time.Duration) {
 	begin := time.Now()
 	tick := time.NewTicker(min(length/40, time.Second))
@@ -114,17 +116,18 @@ func watch(ctx context.Context, list []*profiler, length time.Duration) {
 		}
 		for _, p := range list {
 			if !p.counts() {
-				p.out.Truncate(0) // nobody reads it, and hours of it fill a disk
+				p.out.Truncate(0) // this output is not read, and hours of it would fill a disk
 			}
 			p.quarters[4*passed/length].most(usedBy(p.cmd.Process.Pid))
 		}
 	}
 }
 
-// usedBy is what a process has now: memory in KiB, open files, threads.
+// usedBy returns the current use of a process: memory in KiB, open files,
+// threads.
 func usedBy(pid int) (u processUse) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
-	text, _ := os.ReadFile(dir + "status") // one that has ended has nothing
+	text, _ := os.ReadFile(dir + "status") // a process that has ended uses nothing
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
 			fmt.Sscan(rest, &u.resident)
@@ -138,7 +141,7 @@ func usedBy(pid int) (u processUse) {
 	return u
 }
 
-// stopAll ends the profilers as their users do.
+// stopAll ends the profilers as users do.
 func stopAll(list []*profiler) (wrong []string) {
 	for _, p := range list {
 		p.cmd.Process.Signal(syscall.SIGINT)
@@ -158,16 +161,16 @@ func stopAll(list []*profiler) (wrong []string) {
 	return wrong
 }
 
-// counts reports that what it counts is known by number.
+// counts reports whether the profiler counts the known calls.
 func (p *profiler) counts() bool { return strings.Contains(p.args, knownComm) }
 
 func killGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// warm is how long a run takes until what grows is no cache that fills.
+// warm is the time after which growth is no longer due to caches that fill.
 const warm = time.Minute
 
-// judge says what a profiler had, and what is wrong with that: with what it counted if the
-// number is known, and in a long run if it grew from the second quarter of the time to the last.
+// judge returns a profiler's use and its faults: a wrong count of the known calls, and in a long
+// run growth from the second quarter of the time to the last.
 func (p *profiler) judge(known int64, long bool) (wrong []string) {
 	defer p.out.Close()
 	a, z := p.quarters[1], p.quarters[3]
@@ -195,11 +198,13 @@ func (p *profiler) judge(known int64, long bool) (wrong []string) {
 	return wrong
 }
 
-// mostOdd is how many processes are named whose calls were not all told.
+// mostOdd is the largest number of processes that are named because their calls
+// were not all counted.
 const mostOdd = 20
 
-// counts are the rows' sum of all tables, and what the end of the output says is missing. Odd are the
-// processes of which other numbers of calls were told than they made, and when.
+// counts returns the sum over the rows of all tables, and the number of missing events at the end
+// of the output. Odd are the processes whose counted calls differ from their real number, with the
+// times.
 func counts(name string) (counted, missing int64, odd []string, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
