@@ -2,13 +2,14 @@ package docs
 
 import "strings"
 
-// This file finds what answers a question here that people know by the name of another tool. The
-// pages about those tools are the list: a row of their tables has names and what to write here.
+// This file finds the command that does the same as another project's tool. The pages about
+// these tools are the list: a row of their tables has names, and the command to type here.
 
-// ends are what distributions put behind the names of tools: opensnoop-bpfcc, opensnoop.bt, opensnoop-perf.
+// ends are suffixes that distributions add to the names of tools: opensnoop-bpfcc, opensnoop.bt,
+// opensnoop-perf.
 var ends = []string{"-bpfcc", ".bt", "-perf", ".py"}
 
-// ToolName is the name of a tool without the end that tells whose it is.
+// ToolName returns the name of a tool without such a suffix.
 func ToolName(name string) string {
 	for _, end := range ends {
 		if short, ok := strings.CutSuffix(name, end); ok && short != "" {
@@ -18,7 +19,8 @@ func ToolName(name string) string {
 	return name
 }
 
-// Called is what the pages say of a tool of another program, with the page that says it.
+// Called returns the pages' answer for another project's tool, with the page that has
+// it.
 func Called(name string) (answer, page string, ok bool) {
 	name = ToolName(name)
 	for _, page := range Names() {
@@ -36,7 +38,7 @@ func Called(name string) (answer, page string, ok bool) {
 	return "", "", false
 }
 
-// names reports that a cell has a name as code, alone, in front of options, or behind perf.
+// names reports whether a cell has a name as code: alone, followed by options, or after perf.
 func names(cell, name string) bool {
 	for i, part := range strings.Split(cell, "`") {
 		if i%2 == 0 {

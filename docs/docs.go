@@ -30,7 +30,8 @@ var Schema []byte
 // contents is the page that lists the others.
 const contents = "README"
 
-// Page is a page in Markdown, by its name without .md; "" is the list of pages.
+// Page returns a page in Markdown, by its name without .md; "" is the list of
+// pages.
 func Page(name string) (text string, ok bool) {
 	if name == "" {
 		name = contents
@@ -42,7 +43,7 @@ func Page(name string) (text string, ok bool) {
 	return string(b), err == nil
 }
 
-// Names are the names of the pages, sorted, without the list of them.
+// Names returns the sorted names of the pages, without the list of pages.
 func Names() []string {
 	entries, _ := files.ReadDir(".") // embedded: it is there
 	var names []string

@@ -38,7 +38,8 @@ func (d *distribution) tree(files []file) error {
 		if err != nil {
 			return err
 		}
-		// A running program cannot be written to, but a new file can take its name.
+		// The kernel refuses to write to a running program, but a new file can
+		// replace it.
 		if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
 			err = os.WriteFile(path+".new", text, f.Mode)
 		}

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Releases of a Go with known faults are warned of, and those of a newer one are not.
+// Releases built by a Go with known vulnerabilities get a warning, releases by a
+// newer Go do not.
 func TestWarning(t *testing.T) {
 	for v, want := range map[string]bool{"go1.26.8": true, "go1.25.12": true, "go1.26rc1": true,
 		mended: false, "go1.26.11": false, "go1.27": false, "go1.27rc1": false, "devel go1.27-abc": false} {

@@ -13,7 +13,7 @@ import (
 // This file writes a container image in the OCI image layout, which podman,
 // docker and containerd can load.
 
-// A descriptor names a blob by its hash.
+// A descriptor refers to a blob by its hash.
 type descriptor struct {
 	MediaType   string            `json:"mediaType"`
 	Digest      string            `json:"digest"`

@@ -1,10 +1,10 @@
-// Package schema makes the JSON Schema of what --format json prints, out of the
-// tables of docs/formats.md, which are the contract: docs/schema.json is generated
-// from that page, and no second description can differ from it.
+// Package schema makes the JSON Schema of the output of --format json from the
+// tables of docs/formats.md, which are the contract. Because docs/schema.json is
+// generated from that page, the two cannot differ.
 //
-// docs/gen calls it; the program itself has the result embedded, in package docs.
-// The schema lets through what version 1 may still get, members and kinds of
-// records that it does not know, so that readers that validate go on working.
+// docs/gen calls it; the program embeds the result, in package docs. The schema
+// accepts members and types of records that it does not have, because version 1
+// may still get new ones; so readers that validate go on working.
 package schema
 
 import (
@@ -18,7 +18,7 @@ import (
 // A node is a part of a schema.
 type node = map[string]any
 
-// Of is the schema of the records that a page describes.
+// Of returns the schema of the records that a page describes.
 func Of(page string) ([]byte, error) {
 	objects, err := read(page)
 	if err != nil {
@@ -77,10 +77,10 @@ func Of(page string) ([]byte, error) {
 
 func reference(def string) node { return node{"$ref": "#/$defs/" + def} }
 
-// bound is a bound of a bucket, which may be open.
+// bound returns the schema of a bound of a bucket, which may be open.
 func bound() node { return node{"type": []any{"integer", "null"}} }
 
-// value is what a cell or a field can be.
+// value returns the schema of a cell or a field.
 func value() node {
 	return node{"type": []any{"integer", "number", "string", "boolean", "null", "array"}}
 }
@@ -89,14 +89,14 @@ func value() node {
 type object struct {
 	name    string
 	record  bool
-	base    string // the object whose members it has too
+	base    string // name of the object whose members it has too, "" for none
 	members []member
 }
 
 // A member is one line of a table.
 type member struct{ name, kind, when, meaning string }
 
-// def is the object's name among the definitions.
+// def returns the object's name among the definitions.
 func (o *object) def() string {
 	name := strings.ReplaceAll(o.name, " ", "_")
 	if o.record {
@@ -145,7 +145,7 @@ func (o *object) schema() (node, error) {
 	return def, nil
 }
 
-// typeOf is the schema of a type as the page calls it.
+// typeOf returns the schema of a type, by its name on the page.
 func typeOf(kind string) (node, error) {
 	if of, ok := strings.CutPrefix(kind, "list of "); ok {
 		items, err := typeOf(of)
@@ -173,7 +173,7 @@ func typeOf(kind string) (node, error) {
 }
 
 // read reads the tables of the page's part about JSON: a heading of the third level
-// names an object, or a record where it begins with that word.
+// names an object, or a record if it begins with the word "record".
 func read(page string) (objects []*object, err error) {
 	var at *object
 	inside := false
@@ -206,7 +206,7 @@ func read(page string) (objects []*object, err error) {
 	return objects, nil
 }
 
-// dangling is a name that is referred to and not defined; "" if there is none.
+// dangling returns a name that is used but not defined; "" if there is none.
 func dangling(defs node) string {
 	var missing []string
 	var look func(v any)

@@ -1,5 +1,5 @@
-// Site makes a static web site of the pages of docs/: no server, no network,
-// nothing from elsewhere.
+// Site makes a static web site from the pages of docs/. It needs no server, and
+// loads nothing from the network.
 //
 //	make docs                       # into site/
 //	go run ./docs/site -o DIR
@@ -46,12 +46,12 @@ func main() {
 type page struct {
 	File, Title string
 	Body        template.HTML
-	Pages       []page // of the menu
+	Pages       []page // pages of the menu
 }
 
-// An entry is a part of a page that is found by its words.
+// An entry is a part of a page in the index of the search.
 type entry struct {
-	Page   string `json:"page"` // the file, with the place in it
+	Page   string `json:"page"` // the file, with the anchor in it
 	Title  string `json:"title"`
 	Within string `json:"within"` // the title of the page
 	Text   string `json:"text"`
@@ -60,7 +60,7 @@ type entry struct {
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 
-// write makes the folder and its files.
+// write writes the directory and its files.
 func write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -120,8 +120,8 @@ func drawings(dir string) error {
 	return nil
 }
 
-// order are the pages as the list of pages names them, which comes first, then
-// those that it does not name.
+// order returns the pages in order: the list of pages, the pages that it names,
+// then the others.
 func order() []string {
 	contents, _ := docs.Page("")
 	names := []string{""}
@@ -140,7 +140,7 @@ func order() []string {
 	return names
 }
 
-// file is the name of a page's file.
+// file returns the name of a page's file.
 func file(name string) string {
 	if name == "" {
 		return "index.html"
@@ -148,7 +148,7 @@ func file(name string) string {
 	return name + ".html"
 }
 
-// render makes the HTML of a page, and what is found in it.
+// render makes the HTML of a page, and its entries for the search.
 func render(name string) (page, []entry, error) {
 	source, ok := docs.Page(name)
 	if !ok {
@@ -180,12 +180,12 @@ func render(name string) (page, []entry, error) {
 	if err := markdown.Renderer().Render(&b, src, tree); err != nil {
 		return page{}, nil, err
 	}
-	p.Body = template.HTML(b.String()) // our own pages
+	p.Body = template.HTML(b.String()) // safe: our own pages
 	return p, found, nil
 }
 
-// undouble leaves out the drawing in letters that follows a picture: it is what terminals
-// show in its place.
+// undouble leaves out the text drawing after a picture, which terminals show in place of
+// the picture.
 func undouble(tree ast.Node) {
 	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
 		_, picture := n.FirstChild().(*ast.Image)
@@ -195,7 +195,7 @@ func undouble(tree ast.Node) {
 	}
 }
 
-// relink has links between pages lead to their HTML.
+// relink makes links between pages lead to their HTML files.
 func relink(tree ast.Node) {
 	ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if link, ok := n.(*ast.Link); ok && entering {
@@ -208,7 +208,7 @@ func relink(tree ast.Node) {
 	})
 }
 
-// words is the text of a node and all below it.
+// words returns the text of a node and its descendants.
 func words(node ast.Node, src []byte) string {
 	var b strings.Builder
 	ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -12,11 +12,11 @@ import (
 	"ppscript/docs/pictures"
 )
 
-// elsewhere is what a browser would load from another machine.
+// elsewhere matches references that a browser would load from another machine.
 var elsewhere = regexp.MustCompile(
 	`(?i)<(?:script|img|link|iframe|image|use)[^>]*(?:src|href)="(?:https?:)?//[^"]*"|url\(["']?https?:|@import`)
 
-// TestLinks has a site made, and follows each link inside it.
+// TestLinks makes a site, and follows each link inside it.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	if err := write(dir); err != nil {
@@ -54,7 +54,7 @@ func TestLinks(t *testing.T) {
 		for _, m := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(body, -1) {
 			follow(name, m[1])
 		}
-		// Examples name addresses; nothing is taken from one.
+		// Examples may contain addresses, but nothing is loaded from them.
 		if m := elsewhere.FindString(body); m != "" {
 			t.Errorf("%s: takes something from elsewhere: %s", name, m)
 		}

@@ -59,7 +59,7 @@ func fill(file, form string, words *words) error {
 	return os.WriteFile(file, out.Bytes(), 0o644)
 }
 
-// A words is the names of the language, by what they are.
+// A words value has the names of the language by kind.
 type words struct {
 	Functions, Spaces, Members, Methods, Constants []string
 }

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// mostTries bounds Again. Tracers that disturb a measurement come and go: what
-// is wrong as often as this is wrong.
+// mostTries is the largest number of tries of Again. Tracers that disturb a
+// measurement come and go, so a failure of all tries is a real one.
 const mostTries = 8
 
-// Again makes a measurement until nothing is wrong with it. It is for what other
-// tracers change while they run beside this test: the kernel passes hits by
-// where a program runs already, keeps from perf what happens while it wakes the
-// readers of rings, and walks a stack through other functions. Such a measurement
-// is made again as a whole; a mistake of ours is there each time.
+// Again repeats a measurement until it has no faults. It is for measurements that
+// other tracers on the machine can disturb: the kernel skips hits while a BPF
+// program runs already, hides events from perf while it wakes the readers of
+// rings, and walks stacks through other functions. The whole measurement is
+// repeated; a fault of ppscript occurs each time.
 func Again(t testing.TB, measure func() (wrong []string)) {
 	t.Helper()
 	for tries := 1; ; tries++ {

@@ -13,7 +13,7 @@ import (
 
 // This file is about events of idle tasks, which perf does not deliver on each CPU of some machines.
 
-// idleTrials are the tries of them, by CPU and part.
+// idleTrials are the results of trying these events, by CPU and part.
 var idleTrials = sync.OnceValue(func() []kernel.IdleTrial {
 	cpus, err := kernel.OnlineCPUs()
 	if err != nil {
@@ -22,9 +22,9 @@ var idleTrials = sync.OnceValue(func() []kernel.IdleTrial {
 	return kernel.TryIdle("/sys/kernel/tracing", cpus)
 })
 
-// IdleEvents is the need of what perf tells of the idle task of a CPU: the switches from it, and the wake-ups
-// in it. A test that takes them of perf, its own or the program's, declares it; one that can be made awake
-// calls Awake.
+// IdleEvents is the need that perf delivers the events of a CPU's idle task: the switches from it,
+// and the wake-ups in it. A test declares it if it, or ppscript in it, reads these events through
+// perf; a test that can keep the CPUs busy calls Awake instead.
 func IdleEvents(cpu int) Need {
 	return Need{fmt.Sprintf("perf's events of the idle task of CPU %d", cpu), false, func() string {
 		for _, t := range idleTrials() {
@@ -37,8 +37,9 @@ func IdleEvents(cpu int) Need {
 	}}
 }
 
-// Awake has no CPU idle until the test ends whose idle task perf does not tell of, or may not: there, a
-// thread of the lowest class computes, which is seen, and gives way to everything else.
+// Awake keeps CPUs busy until the test ends, if perf may not deliver the events of their idle task.
+// On each of these CPUs a thread of the lowest scheduling class computes; perf delivers its events,
+// and it gives way to every other thread.
 func Awake(t testing.TB) {
 	t.Helper()
 	var awake []int
@@ -54,5 +55,6 @@ func Awake(t testing.TB) {
 	}
 }
 
-// busyTime bounds the thread that computes, longer than a test takes.
+// busyTime is the longest time for which the thread computes; no test takes
+// longer.
 const busyTime = 10 * time.Minute

@@ -32,12 +32,13 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// builtEnv is a directory with programs of this module by their names: in the guests of
-// tests/vm, which have no go command, and for all packages of one run, since linking takes
-// seconds.
+// builtEnv is a variable with a directory of built programs of this module. It is set in
+// the guests of tests/vm, which have no go command, and for all packages of one run,
+// because linking takes seconds.
 const builtEnv = "PPSCRIPT_BUILT"
 
-// Built is a program of this module that was built before the tests began, if it was.
+// Built returns a program of this module that was built before the tests began; ok is
+// false if there is none.
 func Built(pkg string) (file string, ok bool) {
 	dir := os.Getenv(builtEnv)
 	if dir == "" {
@@ -76,13 +77,13 @@ func Build(t testing.TB, pkg string) string {
 	return file
 }
 
-// PPScript is the path of our binary.
+// PPScript returns the path of the ppscript binary.
 func PPScript(t testing.TB) string {
 	t.Helper()
 	return Build(t, "cmd/ppscript")
 }
 
-// Load is the path of the target program; see its package comment.
+// Load returns the path of the target program; see its package comment.
 func Load(t testing.TB) string {
 	t.Helper()
 	return Build(t, "tests/testkit/load")
@@ -97,5 +98,5 @@ func Path(name string) string {
 			return filepath.Join(dir, name)
 		}
 	}
-	return filepath.Join("/nowhere", name) // as in a guest, which has no sources
+	return filepath.Join("/nowhere", name) // in a guest, for example, which has no sources
 }

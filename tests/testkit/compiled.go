@@ -11,10 +11,11 @@ import (
 	"testing"
 )
 
-// clangVersion is the compiler of the objects in the tree, Debian 12's. Others make other instructions.
+// clangVersion is the version of clang that compiled the objects in the tree, Debian 12's. Other
+// versions generate other instructions.
 const clangVersion = "14.0.6"
 
-// theClang is the need of that very version.
+// theClang is the need of exactly this version.
 var theClang = Need{"clang " + clangVersion, false, func() string {
 	out, err := exec.Command("clang", "--version").Output()
 	if err != nil || !bytes.Contains(out, []byte("clang version "+clangVersion)) {

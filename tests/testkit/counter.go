@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Counter counts an event of the calling thread from now on, as any tool does through
-// perf_event_open, and returns what reads it. The thread must be locked to the goroutine.
+// Counter counts an event of the calling thread from now on by perf_event_open, and
+// returns a function that reads the counter. The goroutine must be locked to the thread.
 func Counter(t *testing.T, tracepoint string) func() uint64 {
 	t.Helper()
 	name := strings.Replace(tracepoint, ":", "/", 1)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPUTime is how long this process has used a CPU: what work took is measured by it, since a busy
-// machine takes its time.
+// CPUTime returns the CPU time of this process. Tests measure work with it, because elapsed time
+// depends on the load of the machine.
 func CPUTime(t testing.TB) time.Duration {
 	t.Helper()
 	var ts unix.Timespec

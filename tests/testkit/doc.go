@@ -1,6 +1,6 @@
-// Package testkit is what tests of the whole program share: what they need of
-// the machine, the program itself built once, a target whose events are known
-// by number, and what our JSON and the tools that we compare with print.
+// Package testkit is shared by the tests of the whole program. It declares
+// their needs, builds the program once, has a target that causes a known number
+// of events, and reads the output of ppscript's JSON and of other tools.
 //
 //	testkit.Requires(t, testkit.Root, testkit.Tracefs)
 //	out := testkit.Run(t, testkit.PPScript(t), "top", "-e", "...", "--format", "json", "--",
@@ -8,5 +8,5 @@
 //	out.Want(t, 0)
 //	rows := testkit.Tables(t, out.Stdout)[0].Rows
 //
-// It asserts nothing about ppscript; that is the tests' job.
+// It makes no assertions about ppscript; the tests do.
 package testkit

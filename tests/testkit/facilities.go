@@ -10,23 +10,24 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file is about facilities of the machine that may open and yet deliver
-// nothing: what a hypervisor hides, or a kernel leaves out. They are tried, as
-// doctor tries them, and once for each test binary.
+// This file has needs for events that may open and yet deliver nothing, because
+// a hypervisor hides them or a kernel lacks them. They are tried once for each
+// test binary, with doctor's checks.
 
-// What tests need to be delivered. Those that are not core run in the guests of
-// tests/vm, which declare them in PPSCRIPT_REQUIRE.
+// Events that tests need. Tests whose needs are not core run in the guests of
+// tests/vm, which declare the needs in PPSCRIPT_REQUIRE.
 var (
 	tracepoints = tried("tracepoints", true, inTracefs(kernel.TryTracepoint))
 	Samples     = tried("samples", true, kernel.TrySampling)
 	Uprobes     = tried("uprobes", true, func() kernel.Trial { return kernel.TryUprobe(kernel.Roots{}) })
 	Kprobes     = tried("kprobes", false, func() kernel.Trial { return kernel.TryKprobe(kernel.Roots{}) })
 	Breakpoints = tried("breakpoints", false, kernel.TryBreakpoint)
-	// Programs are those that the kernel's test command runs.
+	// Programs is the need that the kernel's test command runs BPF programs.
 	Programs = Need{"programs that a test runs", true, sync.OnceValue(missingPrograms)}
 )
 
-// missingPrograms has the kernel run a program.
+// missingPrograms makes the kernel run a program; the result is "" if this
+// works.
 func missingPrograms() string {
 	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.RawTracepoint, License: "GPL",
 		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 1), asm.Return()}})
@@ -43,7 +44,8 @@ func missingPrograms() string {
 	return ""
 }
 
-// tried is the need of a facility that delivers what try makes happen.
+// tried makes a need of a facility: it is met if the facility delivers the
+// event that try causes.
 func tried(name string, core bool, try func() kernel.Trial) Need {
 	outcome := sync.OnceValue(func() string {
 		if err := try().Missing(); err != nil {

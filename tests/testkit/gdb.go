@@ -25,7 +25,7 @@ func (f GDBFrame) String() string { return fmt.Sprintf("%#x %s", f.Addr, f.Funct
 // A gdbStop is a place where the debugger stopped a program.
 type gdbStop struct {
 	Stack []GDBFrame // innermost first, to the program's first function
-	// Regs are ax bx cx dx si di bp sp ip r8 to r15, in the order of the
+	// Regs has ax bx cx dx si di bp sp ip r8 to r15, in the order of the
 	// kernel's enum perf_event_x86_regs; Memory is the stack from sp on.
 	Regs   []uint64
 	Memory []byte
@@ -37,7 +37,7 @@ type GDBMapping struct {
 	File              string
 }
 
-// GDBRun is what the debugger saw of a program.
+// GDBRun has the stops and mappings of a program under the debugger.
 type GDBRun struct {
 	Stops    []gdbStop
 	Mappings []GDBMapping
@@ -50,7 +50,7 @@ var (
 )
 
 // RunGDB runs a program for amd64 under the debugger, which stops at each of the
-// addresses, in main or later, as often as it comes there.
+// addresses, in main or later, every time that the program reaches one.
 func RunGDB(t testing.TB, program string, addrs []uint64) GDBRun {
 	t.Helper()
 	dir := t.TempDir()
@@ -58,13 +58,13 @@ func RunGDB(t testing.TB, program string, addrs []uint64) GDBRun {
 	for _, option := range []string{"pagination off", "width 0", "height 0", "confirm off",
 		"print frame-arguments none", "print entry-values no",
 		"print address on", "backtrace past-main on", "startup-with-shell off",
-		// With debug information it shows inlined functions and those that
-		// ended in a jump; there are no frames of theirs.
+		// With debug information gdb also shows inlined functions and functions
+		// that ended in a jump, which have no frames.
 		"debug-file-directory /nonexistent"} {
 		script.WriteString("set " + option + "\n")
 	}
 	script.WriteString("handle all nostop noprint pass\nhandle SIGTRAP stop noprint nopass\n")
-	// What is above main's frame belongs to the first functions.
+	// The stack above main's frame belongs to the functions that call main.
 	script.WriteString("tbreak *main\nrun\ninfo proc mappings\nset $end = $rsp + 640\nset $n = 0\n")
 	for _, addr := range addrs {
 		fmt.Fprintf(&script, "break *%#x\n", addr)
@@ -92,7 +92,7 @@ func RunGDB(t testing.TB, program string, addrs []uint64) GDBRun {
 	return parseGDB(t, string(out), dir)
 }
 
-// parseGDB reads what the script printed; dir has the stacks.
+// parseGDB parses the output of the script; dir has the stacks.
 func parseGDB(t testing.TB, output, dir string) (r GDBRun) {
 	t.Helper()
 	number := func(text string) uint64 {

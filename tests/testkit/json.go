@@ -7,23 +7,23 @@ import (
 	"testing"
 )
 
-// This file reads what --format json prints: one object a line, each an
+// This file reads the output of --format json: one object on each line, an
 // envelope with a type.
 
-// A Record is one line of our JSON.
+// A Record is one line of ppscript's JSON.
 type Record struct {
 	V    int
 	Type string
 	Data json.RawMessage
 }
 
-// Records splits output into records. A line that is none fails the test.
+// Records splits output into records. A line that is no record fails the test.
 func Records(t testing.TB, output string) []Record {
 	t.Helper()
 	var records []Record
 	for line := range strings.Lines(output) {
 		if !strings.HasPrefix(line, "{") {
-			continue // what the workload printed
+			continue // a line that the workload printed
 		}
 		var r Record
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
@@ -37,7 +37,7 @@ func Records(t testing.TB, output string) []Record {
 	return records
 }
 
-// A Table is a record of that type.
+// A Table is a record of type table.
 type Table struct {
 	Name, Title  string
 	Seq          int
@@ -49,10 +49,10 @@ type Table struct {
 	Rows         []Row
 }
 
-// A Row is one row by column.
+// A Row is a row's cells by column.
 type Row map[string]any
 
-// Int is a column that must be a whole number.
+// Int returns a cell that must be an integer.
 func (r Row) Int(t testing.TB, column string) int64 {
 	t.Helper()
 	n, ok := r[column].(json.Number)
@@ -66,7 +66,7 @@ func (r Row) Int(t testing.TB, column string) int64 {
 	return i
 }
 
-// Float is a column that must be a number.
+// Float returns a cell that must be a number.
 func (r Row) Float(t testing.TB, column string) float64 {
 	t.Helper()
 	n, ok := r[column].(json.Number)
@@ -80,7 +80,7 @@ func (r Row) Float(t testing.TB, column string) float64 {
 	return f
 }
 
-// Text is a column that must be a text.
+// Text returns a cell that must be a text.
 func (r Row) Text(t testing.TB, column string) string {
 	t.Helper()
 	s, ok := r[column].(string)
@@ -90,7 +90,7 @@ func (r Row) Text(t testing.TB, column string) string {
 	return s
 }
 
-// An Event is a record of that type: a line of a log.
+// An Event is a record of type event: a line of a log.
 type Event struct {
 	Name   string
 	Time   int64
@@ -103,7 +103,7 @@ type Event struct {
 	Fields map[string]any
 	Text   string
 	Stack  []Frame
-	Waker  []Frame `json:"waker_stack"` // of task-state
+	Waker  []Frame `json:"waker_stack"` // only in logs of task-state
 }
 
 // A Frame is one function of a stack.

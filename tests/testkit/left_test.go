@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// heard notes the errors of a test that shall fail.
+// heard records the errors of a test that is expected to fail.
 type heard struct {
 	testing.TB
 	errors []string
@@ -13,9 +13,10 @@ type heard struct {
 
 func (h *heard) Errorf(format string, _ ...any) { h.errors = append(h.errors, format) }
 
-// A program that leaves a process behind, which holds its output, is told apart from one that fails.
+// A program that leaves a process behind, which holds its output, is distinguished from one that
+// fails.
 func TestProcessLeftBehind(t *testing.T) {
-	Requires(t, Long) // waits for as long as a process may hold an output
+	Requires(t, Long) // the test waits as long as a process may hold an output
 	h := &heard{TB: t}
 	Run(h, "sh", "-c", "sleep 8 & exit 0")
 	if len(h.errors) != 1 || !strings.Contains(h.errors[0], "a process that it started goes on") {

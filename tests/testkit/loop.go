@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// LoopDevice makes a disk of 16 MiB of the test's own with an I/O scheduler, and
+// LoopDevice makes a disk of 16 MiB for the test, with an I/O scheduler, and
 // returns its path and its name in /dev.
 func LoopDevice(t testing.TB, scheduler string) (path, name string) {
 	t.Helper()
@@ -22,8 +22,8 @@ func LoopDevice(t testing.TB, scheduler string) (path, name string) {
 	out := Run(t, "losetup", "--show", "-f", file)
 	Requires(t, Core("a loop device", out.Err()))
 	path = strings.TrimSpace(out.Stdout)
-	// Detached while it is open, it goes with the last process that has it open: also if
-	// this test is killed.
+	// It is detached while it is open, so it disappears when the last process closes it,
+	// also if this test is killed.
 	open, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)

@@ -6,29 +6,30 @@ import (
 	"strings"
 )
 
-// A Namesake is a script, the tool of another project that has its name, and a command of which both
-// tell the same rows. tests/oracle runs those that this machine's kernel can run, tests/vm in a guest
-// those that need kprobes.
+// A Namesake is a script, the tool of another project with the same name, and a command for which
+// both print the same rows. tests/oracle runs the namesakes that this machine's kernel can run;
+// tests/vm runs in a guest those that need kprobes.
 type Namesake struct {
 	Script  []string // the script and its options
 	Tool    []string // the tool and its options
-	Command []string // what both tell of; {port} is a port that accepts connections
-	// Columns are those that are equal, by the names that both have in their headers, PID among
-	// them; only the last one may have blanks in its texts.
+	Command []string // the observed command; {port} is a port that accepts connections
+	// Columns are the columns that must be equal, by the names that both have in their headers;
+	// PID is one of them. Only the last one may have blanks in its texts.
 	Columns string
-	// Path is the begin of the texts of the last column that are compared, one of these; all if none.
+	// Path are beginnings of the last column's texts: only rows with one of them are compared.
+	// Without any, all are.
 	Path []string
-	// Alike changes a row of the tool before it is read; nil leaves it. Header names the columns of
-	// what it makes, if they are other ones than the tool's.
+	// Alike changes a row of the tool before it is parsed; nil changes nothing. Header has the
+	// columns of the changed rows, if they differ from the tool's.
 	Alike  func(line string) string
 	Header string
 }
 
-// Ours are the rows of the script's text that are about a process, of these columns, each once and
+// Ours returns the rows of the script's text about a process, with these columns, each once and
 // sorted.
 func (n *Namesake) Ours(text string, pid int) []string { return n.rows(text, pid, nil, "") }
 
-// Theirs are those of the tool's text.
+// Theirs returns the same rows from the tool's text.
 func (n *Namesake) Theirs(text string, pid int) []string { return n.rows(text, pid, n.Alike, n.Header) }
 
 func (n *Namesake) rows(text string, pid int, alike func(string) string, columns string) []string {
@@ -73,7 +74,8 @@ func (n *Namesake) row(header, fields []string, pid int) (row string, ok bool) {
 	return strings.Join(cells, " "), len(n.Path) == 0 || slices.ContainsFunc(n.Path, begins)
 }
 
-// LineBuffered is the command of the tool, a file, that writes each row at once into a pipe or a file.
+// LineBuffered returns the tool's command such that it writes each row at once, also into a pipe or
+// a file.
 func (n *Namesake) LineBuffered(file string) []string {
 	writes := []string{"stdbuf", "-oL"}
 	if strings.HasSuffix(file, ".bt") {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// Programs in whose hands files of ours are put.
+// Programs that read files from ppscript.
 var (
 	Node       = program("node", "nodejs", true)
 	Chromium   = program("chromium", "chromium", true)
@@ -13,7 +13,8 @@ var (
 	Vim        = program("vim", "vim", true)
 )
 
-// nodePlaces are where npm install -g puts modules; $NODE_PATH comes before them.
+// nodePlaces are the directories in which npm install -g puts modules; $NODE_PATH
+// comes before them.
 var nodePlaces = []string{"/usr/local/lib/node_modules", "/usr/lib/node_modules"}
 
 // NodeModule is the need of a module for Node.
@@ -26,7 +27,7 @@ func NodeModule(name string) Need {
 	}}
 }
 
-// NodeModulePath is the directory of a module; "" if it is not installed.
+// NodeModulePath returns the directory of a module; "" if it is not installed.
 func NodeModulePath(name string) string {
 	for _, dir := range append(filepath.SplitList(os.Getenv("NODE_PATH")), nodePlaces...) {
 		if _, err := os.Stat(filepath.Join(dir, name, "package.json")); err == nil {

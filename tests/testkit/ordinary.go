@@ -12,19 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file runs ppscript as an ordinary user whom capabilities of the file let
-// trace, as `ppscript doctor` advises it.
+// This file runs ppscript as an ordinary user, with the file capabilities for
+// tracing that `ppscript doctor` suggests.
 
 // nobody is a user and a group that own nothing.
 const nobody = 65534
 
-// tracing are the capabilities of the advice.
+// tracing are these capabilities.
 var tracing = []uint{
 	unix.CAP_DAC_READ_SEARCH, unix.CAP_IPC_LOCK, unix.CAP_SYS_PTRACE, unix.CAP_SYSLOG, unix.CAP_PERFMON,
 	unix.CAP_BPF,
 }
 
-// FileCapabilities is a file system whose files can have capabilities.
+// FileCapabilities is the need of a file system whose files can have
+// capabilities.
 var FileCapabilities = Core("file capabilities in "+os.TempDir(), fileCapabilities())
 
 func fileCapabilities() error {
@@ -54,8 +55,8 @@ func setCapabilities(path string) error {
 	return unix.Setxattr(path, "security.capability", data, 0)
 }
 
-// Ordinary copies ppscript to a directory that everybody may look into, with the
-// mode, and the capabilities unless it is set-uid. It returns the path.
+// Ordinary copies ppscript with this mode to a directory that every user may
+// read, adds the capabilities unless the mode is set-uid, and returns the path.
 func Ordinary(t testing.TB, mode os.FileMode) string {
 	t.Helper()
 	from, err := os.Open(PPScript(t))
@@ -83,7 +84,7 @@ func Ordinary(t testing.TB, mode os.FileMode) string {
 	return path
 }
 
-// Open is a directory for a test that every user may write to.
+// Open makes a directory for a test to which every user may write.
 func Open(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "open-")
@@ -97,8 +98,8 @@ func Open(t testing.TB) string {
 	return dir
 }
 
-// StartOrdinary starts a program as a user who owns nothing, in a directory of
-// his.
+// StartOrdinary starts a program as an ordinary user, in a directory that this
+// user owns.
 func StartOrdinary(t testing.TB, dir string, args ...string) *Process {
 	t.Helper()
 	return startWith(t, limit, func(cmd *exec.Cmd) {

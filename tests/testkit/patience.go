@@ -2,8 +2,8 @@ package testkit
 
 import "time"
 
-// Patience is how long a test waits for an event that comes, before it gives up: d, or six times that with
-// the race detector, which makes code that much slower. It is a bound of no result.
+// Patience returns how long a test waits for an expected event before it gives up: d, or six times
+// d with the race detector, which makes code so much slower. Results must not depend on it.
 func Patience(d time.Duration) time.Duration {
 	if race {
 		return 6 * d

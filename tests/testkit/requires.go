@@ -14,21 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// requireEnv makes needs errors rather than skips, so that no test is skipped
-// on every machine: with "1" those that CI meets, else those that it names,
-// separated by commas. CI sets it on machines that can trace, tests/vm in guests
-// for what other machines may lack.
+// requireEnv is a variable that turns missing needs into errors instead of
+// skips, so that no test is skipped on every machine: "1" means the needs that
+// CI meets, otherwise it lists needs, separated by commas. CI sets it on
+// machines that can trace; tests/vm sets it in guests, for needs that other
+// machines may lack.
 const requireEnv = "PPSCRIPT_REQUIRE"
 
-// A Need is something that a test cannot do without.
+// A Need is a program, privilege or feature that a test requires.
 type Need struct {
 	name string
-	core bool // CI has it: .ci/run installs it, or it is the machine that it asks for
-	// missing says what is not there, "" if all is.
+	core bool // CI meets it: .ci/run installs it, or it is a property of CI's machine
+	// missing returns the missing part of the need, "" if nothing is missing.
 	missing func() string
 }
 
-// What tests need.
+// The needs of tests.
 var (
 	Root    = Need{"root", true, missingRoot}
 	Tracefs = Need{"tracefs", true, missingTracefs}
@@ -37,7 +38,7 @@ var (
 		"the kernel's types", false,
 		missingFile("/sys/kernel/btf/vmlinux", "a kernel with CONFIG_DEBUG_INFO_BTF"),
 	}
-	// TSC is the counter of the CPU's time stamps: an event that the kernel names.
+	// TSC is the need of the event msr/tsc, the CPU's time stamp counter.
 	TSC = Need{
 		"the PMU msr", false,
 		missingFile("/sys/bus/event_source/devices/msr/events/tsc", "a kernel for x86 with CONFIG_PERF_EVENTS_MSR"),
@@ -50,7 +51,7 @@ var (
 	Bpftrace = program("bpftrace", "bpftrace", true)
 	GCC      = program("gcc", "gcc", true)
 	GXX      = program("g++", "g++", true)
-	Binutils = program("objdump", "binutils", true) // nm, readelf, objcopy, strip and addr2line come with it
+	Binutils = program("objdump", "binutils", true) // also for nm, readelf, objcopy, strip and addr2line
 	XZ       = program("xz", "xz-utils", true)
 	Dwz      = program("dwz", "dwz", false)
 	Clang    = program("clang", "clang", false)
@@ -63,7 +64,7 @@ var (
 	IP       = installed("ip", "iproute2", true)
 	Mke2fs   = installed("mke2fs", "e2fsprogs", true)
 	Tmux     = installed("tmux", "tmux", true)
-	// SystemdAnalyze looks at units of systemd.
+	// SystemdAnalyze is the need of systemd's program that checks units.
 	SystemdAnalyze = program("systemd-analyze", "systemd", true)
 	Go             = Need{"go", true, missingGo}
 	Rustc          = program("rustc", "rustc", false)
@@ -76,7 +77,7 @@ var (
 	SSHServer = Need{"sshd", true, missingFile("/usr/sbin/sshd", "apt-get install openssh-server")}
 )
 
-// Long is the need of a test that takes seconds by its nature, or other programs: `make test`, which runs
+// Long is the need of a test that takes seconds or uses other programs: `make test`, which runs
 // with -short, leaves it to `make test-all`.
 var Long = Need{"time", false, func() string {
 	if testing.Short() {
@@ -85,8 +86,8 @@ var Long = Need{"time", false, func() string {
 	return ""
 }}
 
-// Plain is the need of a test of a binary without the race detector, which needs libc and takes ten times as
-// long.
+// Plain is the need of a test binary without the race detector, which needs libc and makes code ten
+// times as slow.
 var Plain = Need{"a binary without the race detector", false, func() string {
 	if race {
 		return "make test"
@@ -94,11 +95,11 @@ var Plain = Need{"a binary without the race detector", false, func() string {
 	return ""
 }}
 
-// Live is what every test on real events needs.
+// Live are the needs of every test on real events.
 var Live = []Need{Root, Tracefs, cpu0, tracepoints}
 
-// Requires skips the test, naming everything that is missing of needs. It fails
-// if PPSCRIPT_REQUIRE says that this is here.
+// Requires skips the test if needs are missing, and names them. It fails the
+// test if PPSCRIPT_REQUIRE requires a missing need.
 func Requires(t testing.TB, needs ...Need) {
 	t.Helper()
 	if have, err := Have(needs...); err != nil {
@@ -109,7 +110,7 @@ func Requires(t testing.TB, needs ...Need) {
 	}
 }
 
-// Program is the need of a program by its name, for scripts of commands.
+// Program returns the need of a program by its name, for scripts of commands.
 func Program(name string) Need {
 	for _, n := range []Need{Perf, Strace, Bpftrace, GCC, GXX, Binutils, XZ, Taskset, Git, Go} {
 		if n.name == name {
@@ -119,8 +120,8 @@ func Program(name string) Need {
 	return program(name, name, true)
 }
 
-// Have reports that nothing of needs is missing. It is an error if
-// PPSCRIPT_REQUIRE says that what is missing is here.
+// Have reports whether all needs are met. It is an error if PPSCRIPT_REQUIRE
+// requires a missing need.
 func Have(needs ...Need) (bool, error) {
 	required := os.Getenv(requireEnv)
 	missing, must := lacking(needs, required)
@@ -131,18 +132,18 @@ func Have(needs ...Need) (bool, error) {
 	return len(missing) == 0, nil
 }
 
-// Lacks reports that something of needs is missing, for tests that expect another answer then.
+// Lacks reports whether a need is missing, for tests that expect another result then.
 func Lacks(needs ...Need) bool {
 	missing, _ := lacking(needs, "")
 	return len(missing) > 0
 }
 
-// Core is the need of what a test finds out itself, on any machine for
-// development: whatever err says.
+// Core makes a need from the result of a test's own check, for things that
+// every development machine has: err says what is missing.
 func Core(name string, err error) Need { return found(name, true, err) }
 
-// Optional is the need of what only some machines have: a PMU, KVM, a kernel's
-// option. A test that needs it may be skipped anywhere.
+// Optional makes a need for things that only some machines have: a PMU, KVM, an
+// option of the kernel. A test with it may be skipped anywhere.
 func Optional(name string, err error) Need { return found(name, false, err) }
 
 func found(name string, core bool, err error) Need {
@@ -154,8 +155,8 @@ func found(name string, core bool, err error) Need {
 	}}
 }
 
-// lacking lists what is missing of needs; must says that something of it is
-// required: "1" are those that CI has, else a list of names.
+// lacking returns the missing needs; must reports whether one of them is
+// required: with "1" those that CI meets, otherwise those in a list of names.
 func lacking(needs []Need, required string) (missing []string, must bool) {
 	for _, n := range needs {
 		if why := n.missing(); why != "" {
@@ -199,12 +200,12 @@ func missingCPU(cpu int) func() string {
 	}
 }
 
-// program is the need of a program that works: some distributions have a perf
-// that only says which package is missing.
+// program makes the need of a program that runs: some distributions have a perf
+// that only names the missing package.
 func program(name, pkg string, core bool) Need {
 	return Need{name, core, func() string {
-		// The bound is for a program that never ends; a busy machine takes
-		// seconds to read one in.
+		// The time limit is for a program that never ends; a busy machine takes
+		// seconds to load one.
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
 		err := exec.CommandContext(ctx, name, "--version").Run()
@@ -217,7 +218,7 @@ func program(name, pkg string, core bool) Need {
 	}}
 }
 
-// installed is the need of a program that knows no --version.
+// installed makes the need of a program that has no option --version.
 func installed(name, pkg string, core bool) Need {
 	return Need{name, core, func() string {
 		if _, err := exec.LookPath(name); err != nil {
@@ -234,7 +235,7 @@ func missingGo() string {
 	return ""
 }
 
-// AMD64 skips tests that know system calls by their number.
+// AMD64 skips tests that use the numbers of system calls.
 var AMD64 = Need{"amd64", false, func() string {
 	if runtime.GOARCH != "amd64" {
 		return "this is " + runtime.GOARCH

@@ -19,11 +19,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limit bounds one run of a program. Tests are made to take a second or two,
-// which a machine that is busy with other things makes ten times as long.
+// limit is the time limit of one run of a program. Tests take a second or two,
+// on a busy machine ten times as long.
 const limit = 90 * time.Second
 
-// Output is what a program left behind.
+// Output is the result of a program that has ended.
 type Output struct {
 	Args   []string
 	Stdout string
@@ -46,7 +46,7 @@ func (o Output) Want(t testing.TB, exit int) Output {
 	return o
 }
 
-// Err is what the program said if it failed, else nil.
+// Err returns the messages of a program that failed, otherwise nil.
 func (o Output) Err() error {
 	if o.Exit == 0 {
 		return nil
@@ -62,7 +62,7 @@ func Run(t testing.TB, args ...string) Output {
 	return p.Wait()
 }
 
-// A Process is a program that runs.
+// A Process is a running program.
 type Process struct {
 	t      testing.TB
 	args   []string
@@ -76,20 +76,20 @@ type Process struct {
 	once   sync.Once
 }
 
-// Start starts a program, which is ended with the test at the latest. Its
-// messages are in English and its times in UTC.
+// Start starts a program, which is killed at the end of the test. Its messages
+// are in English and its times in UTC.
 func Start(t testing.TB, args ...string) *Process {
 	t.Helper()
 	return startWith(t, limit, nil, args...)
 }
 
-// StartFor is Start for what may run longer than a second or two.
+// StartFor is Start for a program that may run longer than a second or two.
 func StartFor(t testing.TB, bound time.Duration, args ...string) *Process {
 	t.Helper()
 	return startWith(t, bound, nil, args...)
 }
 
-// StartPiped starts a command that the test talks to, and does not end it.
+// StartPiped starts a command with pipes to the test; the test ends it.
 func StartPiped(t testing.TB, cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser) {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -112,7 +112,7 @@ func startWith(t testing.TB, bound time.Duration, prepare func(*exec.Cmd), args 
 	p.cmd = exec.CommandContext(ctx, args[0], args[1:]...)
 	p.cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC", "NO_COLOR=1", "PERF_CONFIG="+perfConfig())
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
-	// A group of its own, so that what a tracer started ends with it.
+	// A process group of its own, so that processes of a tracer end with it.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 	p.cmd.WaitDelay = 5 * time.Second
@@ -146,8 +146,8 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
-// Suspend stops the process until it gets SIGCONT; none of its threads runs any
-// more when it returns.
+// Suspend stops the process until it gets SIGCONT; when Suspend returns, no
+// thread of it runs.
 func (p *Process) Suspend() {
 	p.t.Helper()
 	p.Signal(syscall.SIGSTOP)
@@ -158,8 +158,8 @@ func (p *Process) Suspend() {
 	}
 }
 
-// Stutter has the process stop and go on, again and again, each for so long,
-// until steady is called; it goes on then.
+// Stutter stops and continues the process in turn, each time for this duration,
+// until steady is called; then it goes on.
 func (p *Process) Stutter(stops, goes time.Duration) (steady func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -181,7 +181,7 @@ func (p *Process) Stutter(stops, goes time.Duration) (steady func()) {
 	}
 }
 
-// suspended reports that each thread of a process is stopped.
+// suspended reports whether each thread of a process is stopped.
 func suspended(pid int) bool {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, file := range files {
@@ -235,13 +235,14 @@ func (p *Process) Wait() Output {
 	return p.out
 }
 
-// WaitStderr waits until the process said something with word.
+// WaitStderr waits until the process has written word to stderr.
 func (p *Process) WaitStderr(word string) {
 	p.t.Helper()
 	p.await(&p.stderr, word)
 }
 
-// WaitStderrTimes waits until the process said something with word that often.
+// WaitStderrTimes waits until the process has written word to stderr this
+// often.
 func (p *Process) WaitStderrTimes(word string, times int) {
 	p.t.Helper()
 	p.awaitOf(&p.stderr, fmt.Sprintf("%q %d times", word, times), func(text string) bool {
@@ -249,14 +250,14 @@ func (p *Process) WaitStderrTimes(word string, times int) {
 	})
 }
 
-// WaitStdout waits until the process printed something with word.
+// WaitStdout waits until the process has written word to stdout.
 func (p *Process) WaitStdout(word string) {
 	p.t.Helper()
 	p.await(&p.stdout, word)
 }
 
-// Await waits until enough is so of the whole lines that the process printed;
-// what names it in the message that it never was.
+// Await waits until enough accepts the complete lines that the process has
+// printed; what names the condition in the error if that never happens.
 func (p *Process) Await(what string, enough func(stdout string) bool) {
 	p.t.Helper()
 	p.awaitOf(&p.stdout, what, func(text string) bool {
@@ -313,10 +314,10 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// Stderr is what the process said so far.
+// Stderr returns the messages so far.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
-// Stdout is what the process printed so far.
+// Stdout returns the output so far.
 func (p *Process) Stdout() string { return p.stdout.String() }
 
 // RunAs is Run as another user, without groups and, unless the program's file has

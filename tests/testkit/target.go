@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A Target is the load program that waits for the word to begin, so that
-// several tracers can attach to it before anything happens.
+// A Target is the program load, which waits for a signal of the test to begin,
+// so that several tracers can attach to it first.
 type Target struct {
 	*Process
 	stdin io.WriteCloser
@@ -30,7 +30,7 @@ func StartTarget(t testing.TB, options ...string) *Target {
 // StartTargetFor is StartTarget for a target that is needed longer.
 func StartTargetFor(t testing.TB, bound time.Duration, options ...string) *Target {
 	t.Helper()
-	PPScript(t) // built now, not while the target's time runs
+	PPScript(t) // built now, so that the build does not take the target's time
 	target := &Target{}
 	prepare := func(cmd *exec.Cmd) {
 		var err error
@@ -44,14 +44,15 @@ func StartTargetFor(t testing.TB, bound time.Duration, options ...string) *Targe
 	return target
 }
 
-// OnOneCPU keeps the target on CPU 0, which its work keeps busy: kernels have
-// been seen where perf gets no switch away from the idle task of another CPU.
+// OnOneCPU keeps the target on CPU 0, which its work keeps busy: on some
+// kernels perf gets no switches from the idle task of another CPU.
 func (l *Target) OnOneCPU() {
 	l.t.Helper()
 	Run(l.t, "taskset", "-acp", "0", strconv.Itoa(l.PID())).Want(l.t, 0)
 }
 
-// Do has the target do its work, and returns when it is done and at rest.
+// Do makes the target do its work, and returns when the target has finished and
+// sleeps.
 func (l *Target) Do() {
 	l.t.Helper()
 	if _, err := io.WriteString(l.stdin, "go\n"); err != nil {
@@ -62,7 +63,7 @@ func (l *Target) Do() {
 	l.settle()
 }
 
-// Work has the target do its work again and again until stop is called.
+// Work makes the target repeat its work until stop is called.
 func (l *Target) Work() (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -94,7 +95,8 @@ func (l *Target) End() {
 	l.Wait().Want(l.t, 0)
 }
 
-// state is the letter of a process in /proc, "" if there is none.
+// state returns the state letter of a process in /proc, "" if there is no such
+// process.
 func state(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -104,14 +106,14 @@ func state(pid int) string {
 	return rest[:min(1, len(rest))]
 }
 
-// Alive reports that a process exists and has not ended.
+// Alive reports whether a process exists and has not ended.
 func Alive(pid int) bool {
 	s := state(pid)
 	return s != "" && s != "Z" && s != "X"
 }
 
-// settle waits until no thread of the target runs any more: tracers that end
-// one after the other then see the same events.
+// settle waits until no thread of the target runs any more, so that tracers
+// that end one after the other see the same events.
 func (l *Target) settle() {
 	l.t.Helper()
 	before, same := "", 0
@@ -128,16 +130,16 @@ func (l *Target) settle() {
 	}
 }
 
-// Switches is a text that stays the same as long as no thread of the target
-// runs. A test that attaches tracers one after the other, or ends them so, compares it:
-// what happens in between is seen by some of them only.
+// Switches returns a text that stays the same as long as no thread of the target runs.
+// A test that starts or ends tracers one after the other compares the texts before and
+// after: only some of the tracers see events in between.
 func (l *Target) Switches() string {
 	text, _ := switches(l.PID())
 	return text
 }
 
-// switches is a text that changes whenever a thread of the process is given a
-// CPU or taken off it. On a busy machine that may take long, so it also tells
+// switches returns a text that changes whenever a thread of the process gets or
+// leaves a CPU. On a busy machine that may take long, so it also returns
 // whether all threads sleep.
 func switches(pid int) (text string, asleep bool) {
 	var b strings.Builder
@@ -153,8 +155,8 @@ func switches(pid int) (text string, asleep bool) {
 	return b.String(), asleep
 }
 
-// AwaitSleep waits until a thread of this process sleeps, as one that waits for an event does. It may
-// be called beside the test, for which it says whether that came within a bound.
+// AwaitSleep waits until a thread of this process sleeps, as one that waits for an event does.
+// Goroutines other than the test's may call it, so it returns whether the thread slept in time.
 func AwaitSleep(tid int) error {
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", tid))

@@ -33,7 +33,8 @@ func TestLacking(t *testing.T) {
 	f("here,tool", "core (be root)", false, core)
 }
 
-// A facility that opens and stays silent is missing, and is tried once.
+// A facility that opens and delivers nothing counts as missing, and is tried
+// once.
 func TestNeedOfFacility(t *testing.T) {
 	tries := 0
 	n := tried("breakpoints", false, func() kernel.Trial { tries++; return kernel.Trial{Hits: 8, Least: 8} })
@@ -99,7 +100,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// The target works when it is told to, and a second time.
+// The target does its work when the test asks for it, and a second time.
 func TestTarget(t *testing.T) {
 	l := StartTarget(t, "-getppid", "10", "-fail", "2", "-sleep", "2", "-switch", "3", "-fault", "4")
 	var names []string

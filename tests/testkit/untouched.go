@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// untouchedApart is how far apart pages are that the kernel does not fetch together.
+// untouchedApart is the distance of pages that the kernel does not read together.
 const untouchedApart = 64 << 10
 
-// UntouchedTexts maps a file with n texts, each in a page that nobody has touched. Their
+// UntouchedTexts maps a file with n texts, each in a page that is not in memory. Their
 // addresses stay valid until the test ends; at the end of each text is a NUL.
 func UntouchedTexts(t *testing.T, n int, text func(i int) string) []uintptr {
 	t.Helper()
@@ -41,8 +41,8 @@ func UntouchedTexts(t *testing.T, n int, text func(i int) string) []uintptr {
 	return at
 }
 
-// Touch has the kernel fetch the page of a text, as a system call that reads it does, and returns its first
-// byte.
+// Touch makes the kernel read the page of a text, as a system call that reads the text does, and
+// returns its first byte.
 func Touch(t *testing.T, at uintptr) byte {
 	t.Helper()
 	var b [1]byte

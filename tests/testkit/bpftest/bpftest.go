@@ -1,6 +1,6 @@
-// Package bpftest runs programs that package assembler wrote, for tests of the packages that
-// generate them: the kernel's own test command (BPF_PROG_TEST_RUN) calls the program, so that no
-// event of the machine is needed, and a run takes microseconds.
+// Package bpftest runs BPF programs from package assembler, for tests of the packages that
+// generate them. The kernel's test command (BPF_PROG_TEST_RUN) calls the program, so no event of
+// the machine is needed, and a run takes microseconds.
 package bpftest
 
 import (
@@ -18,14 +18,16 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Input and Output are the maps from which a program takes the bytes that a run gives to it, and to
-// which it writes the bytes that a run returns. No generated program has so many of their kind.
+// Input and Output are the maps with the input and the output of a run: the program reads the bytes
+// of the one and writes those of the other. Generated programs have fewer maps of this kind, so the
+// numbers are free.
 var (
 	Input  = load.ScratchMap.Of(1000)
 	Output = load.ScratchMap.Of(1001)
 )
 
-// A Body emits a program, which goes to fail, or on at its end. R6 is the program's context.
+// A Body emits the code of a program, which jumps to fail or continues after its end. R6 is
+// the program's context.
 type Body func(c *assembler.Code, fail assembler.Label)
 
 // A Program runs a body.
@@ -34,21 +36,20 @@ type Program struct {
 	maps    map[string]*ebpf.Map
 	program *ebpf.Program
 	in, out int
-	spilled *Program // that does the same
+	spilled *Program // the second program of Spills
 }
 
-// A Builder has the sizes of the input and of the output, and the maps that the body uses beside
-// these.
+// A Builder has the sizes of the input and of the output, and the further maps of the body.
 type Builder struct {
 	In, Out int
 	Maps    map[load.MapID]*ebpf.MapSpec
-	// Spills has a second program with places in scratch memory do what the first one does on the stack, of
-	// the same input: for bodies that keep no state.
+	// Spills adds a second program, which has its places in scratch memory instead of on the stack,
+	// and must have the same output for the same input. It is for bodies that keep no state.
 	Spills bool
 }
 
-// spillFrom is from how many bytes on places of the second program lie in scratch memory: texts of all sizes
-// but one word do.
+// spillFrom is the size in bytes from which on places of the second program lie in scratch memory:
+// all texts longer than one word do.
 const spillFrom = 16
 
 // Define adds a map.
@@ -59,8 +60,8 @@ func (b *Builder) Define(id load.MapID, m *ebpf.MapSpec) {
 	b.Maps[id] = m
 }
 
-// Build loads the program of a body, until the test ends. It skips the test where no program can
-// be run.
+// Build loads the program of a body, until the test ends. It skips the test if the machine can
+// run no program.
 func (b *Builder) Build(t testing.TB, body Body) *Program {
 	t.Helper()
 	testkit.Requires(t, testkit.Programs, testkit.Sysfs)
@@ -118,8 +119,8 @@ func array(size int) *ebpf.MapSpec {
 	return &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(size), MaxEntries: 1}
 }
 
-// OnStack is a body that finds its input at a place of the stack, and leaves its output at another
-// one. Both sizes are multiples of 8.
+// OnStack makes a body that has its input at a place of the stack, and leaves its output at
+// another one. Both sizes are multiples of 8.
 func (b *Builder) OnStack(t testing.TB, body func(c *assembler.Code, in, out int16,
 	fail assembler.Label)) *Program {
 	t.Helper()
@@ -140,14 +141,14 @@ func (b *Builder) OnStack(t testing.TB, body func(c *assembler.Code, in, out int
 	})
 }
 
-// Run calls the program once with an input, which zeros follow up to its size. ok is false if the
-// program failed: then the output is zeros, or what it wrote to Output before.
+// Run calls the program once with an input, which is padded with zeros to its size. ok is false
+// if the program failed: then the output is zeros, or what it wrote to Output before.
 func (p *Program) Run(in []byte) (out []byte, ok bool) {
 	p.t.Helper()
 	return p.run(in, nil)
 }
 
-// Context calls the program with arguments of a raw tracepoint, 12 at most, which its context has.
+// Context calls the program with a context of at most 12 arguments of a raw tracepoint.
 func (p *Program) Context(args ...uint64) (out []uint64, ok bool) {
 	p.t.Helper()
 	b, ok := p.run(nil, append(Bytes(args...), make([]byte, 8*(12-len(args)))...))
@@ -180,7 +181,7 @@ func (p *Program) run(in, context []byte) (out []byte, ok bool) {
 	return out[:p.out], ret == 1
 }
 
-// Words is Run for numbers.
+// Words is Run with numbers as input and output.
 func (p *Program) Words(in ...uint64) (out []uint64, ok bool) {
 	p.t.Helper()
 	b, ok := p.Run(Bytes(in...))
@@ -194,7 +195,7 @@ func wordsOf(b []byte) (words []uint64) {
 	return words
 }
 
-// Bytes are words as programs have them.
+// Bytes converts words to bytes, in the byte order of programs.
 func Bytes(words ...uint64) (b []byte) {
 	for _, w := range words {
 		b = binary.NativeEndian.AppendUint64(b, w)
@@ -202,14 +203,14 @@ func Bytes(words ...uint64) (b []byte) {
 	return b
 }
 
-// Text is a text as it lies in the input.
+// Text returns a text in the form that it has in the input.
 func Text(s string, size int) []byte {
 	b := make([]byte, size)
 	copy(b[:size-1], s)
 	return b
 }
 
-// Map is a map of the program.
+// Map returns a map of the program.
 func (p *Program) Map(id load.MapID) *ebpf.Map {
 	p.t.Helper()
 	m := p.maps[id.String()]
@@ -219,7 +220,7 @@ func (p *Program) Map(id load.MapID) *ebpf.Map {
 	return m
 }
 
-// Refused checks that f, which emits a program, refuses to do so.
+// Refused checks that f refuses to emit a program.
 func Refused(t testing.TB, what string, f func(c *assembler.Code)) {
 	t.Helper()
 	defer func() {

@@ -1,6 +1,6 @@
-// Package criserver is a runtime of containers as far as the kubelet's protocol lists its pods
-// and containers, for tests. The messages and the server are those of the protocol's own library,
-// which the program does without.
+// Package criserver is a stand-in for a container runtime in tests: it lists pods and containers
+// by the kubelet's protocol. It uses the protocol's own library, which ppscript itself does not
+// use.
 package criserver
 
 import (
@@ -13,27 +13,28 @@ import (
 	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// A PodSandbox is a pod as the protocol has it.
+// A PodSandbox is a pod in the protocol.
 type PodSandbox = runtime.PodSandbox
 
-// A Server answers with what it holds, or fails. Its members are set before it is started.
+// A Server answers with its pods and containers, or fails. Its members are set before it
+// is started.
 type Server struct {
 	runtime.UnimplementedRuntimeServiceServer
 
 	Pods       []*runtime.PodSandbox
 	Containers []*runtime.Container
-	// Err is what it answers instead; nil is none.
+	// Err is the error that it answers instead; nil for none.
 	Err error
-	// Stalls says that it takes a call and does not answer.
+	// Stalls makes it accept calls without an answer.
 	Stalls bool
-	// Old says that it speaks the version of before 2022 alone.
+	// Old makes it speak only the protocol's version before 2022.
 	Old bool
 
 	// Requests counts lists of containers.
 	Requests atomic.Int64
 }
 
-// Start has s listen at a socket until the test ends, or stop is called.
+// Start makes s listen at a socket until the test ends or stop is called.
 func (s *Server) Start(t testing.TB, socket string) (stop func()) {
 	t.Helper()
 	l, err := net.Listen("unix", socket)
@@ -59,7 +60,7 @@ func (s *Server) Start(t testing.TB, socket string) (stop func()) {
 	return stop
 }
 
-// Pod is a pod's sandbox with all that runtimes tell of one.
+// Pod returns a pod's sandbox with all members that runtimes set.
 func Pod(id, uid, namespace, name string) *runtime.PodSandbox {
 	return &runtime.PodSandbox{
 		Id: id, Metadata: &runtime.PodSandboxMetadata{Name: name, Uid: uid, Namespace: namespace, Attempt: 3},
@@ -70,7 +71,7 @@ func Pod(id, uid, namespace, name string) *runtime.PodSandbox {
 	}
 }
 
-// Container is a container of a pod with all that runtimes tell of one.
+// Container returns a container of a pod with all members that runtimes set.
 func Container(id, pod, name string, state runtime.ContainerState) *runtime.Container {
 	return &runtime.Container{
 		Id: id, PodSandboxId: pod, Metadata: &runtime.ContainerMetadata{Name: name, Attempt: 7},
@@ -81,10 +82,10 @@ func Container(id, pod, name string, state runtime.ContainerState) *runtime.Cont
 	}
 }
 
-// Exited is a state of containers that have ended.
+// Exited is the state of containers that have ended.
 const Exited = runtime.ContainerState_CONTAINER_EXITED
 
-// Running is that of others.
+// Running is the state of other containers.
 const Running = runtime.ContainerState_CONTAINER_RUNNING
 
 func (s *Server) wait(ctx context.Context) error {

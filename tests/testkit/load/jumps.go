@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// phaseKeys is how many keys have calls in some of the phases only, behind those that have them in all.
+// phaseKeys is the number of keys with calls in only some of the phases; they come after the keys
+// with calls in all phases.
 const phaseKeys = 16
 
-// jump makes calls of getppid whose first argument is a key, for a time in which their rate jumps: there are
-// phases without any, with a few, with many and with as many as can be. How many each key had is written
-// to -counts, a number a line.
+// jump calls getppid with a key as the first argument, at a rate that jumps: there are phases
+// without calls, with few, with many and with as many as possible. The number of calls of each key
+// is written to -counts, a number on each line.
 func (w *worker) jump() error {
 	counts := make([]int, w.keys+phaseKeys)
 	random := uint64(w.seed)*0x9e3779b97f4a7c15 + 1
@@ -27,7 +28,7 @@ func (w *worker) jump() error {
 	for end := time.Now().Add(w.jumps); time.Now().Before(end); {
 		phase := time.Now().Add(50*time.Millisecond + time.Duration(next()%500)*time.Millisecond)
 		own := w.keys + int(next()%phaseKeys)
-		each, rest := 0, time.Duration(0) // calls a turn, and how long it rests behind them
+		each, rest := 0, time.Duration(0) // calls in a turn, and the pause after them
 		switch next() % 4 {
 		case 0:
 			rest = 10 * time.Millisecond
@@ -40,7 +41,8 @@ func (w *worker) jump() error {
 		}
 		for now := time.Now(); now.Before(phase) && now.Before(end); now = time.Now() {
 			for i := range each {
-				// A product of two has more small keys than large ones.
+				// The product of two random numbers gives more small keys than
+				// large ones.
 				r := next()
 				key := int(uint64(w.keys) * (r >> 40) >> 24 * (r >> 16 & 0xffffff) >> 24)
 				if i%8 == 0 {

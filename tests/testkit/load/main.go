@@ -1,10 +1,10 @@
-// Load is a program whose events are known by number, to be traced by tests:
+// Load is a program that causes a known number of events, for tests to observe:
 //
 //	load [-cpu N] [-cpus N] [-wait] [-getppid N] [-fail N [-name FILE]] [-sleep N] [-switch N] [-fault N]
 //	     [-paths BITS] [-spin MS] ...
 //
 // Go's runtime makes system calls, page faults and switches of its own; counts
-// are exact for what it never does:
+// are exact for events that it never causes:
 //
 //   - getppid: N calls; the first argument, which the kernel ignores, is 0 to N-1
 //   - fail: N openat of a file that is not there, /no/such/file or FILE, which fail with ENOENT
@@ -33,7 +33,7 @@
 //   - reclaim: N times 1 MiB of pages of -file, and -word written to -knob, which
 //     has the kernel reclaim them
 //
-// Each is done by the thread "load-N" (-comm), one for each of -cpus CPUs, pinned
+// The threads "load-N" (-comm) do this work, one for each of -cpus CPUs, pinned
 // to CPU -cpu and those after it. With -wait, the program prints "ready", does
 // its work whenever it reads a line, prints "done N", and ends with its input.
 package main
@@ -129,15 +129,15 @@ func run(j job, first, cpus int, wait bool) error {
 	return in.Err()
 }
 
-// spareThreads has Go's runtime make more threads than the work needs: it keeps them, and makes no other one
-// while tracers count. The record of a new thread would be one more that a full ring loses.
+// spareThreads makes Go's runtime create more threads than the work needs. The runtime keeps them,
+// and creates no new one while tracers count: its record would be one more that a full ring loses.
 func spareThreads() {
 	const spare = 8
 	var made, ended sync.WaitGroup
 	made.Add(spare)
 	for range spare {
 		ended.Go(func() {
-			runtime.LockOSThread() // a thread for each, since all of them wait here for the last one
+			runtime.LockOSThread() // each gets a thread of its own, because all of them wait here for the last one
 			made.Done()
 			made.Wait()
 			runtime.UnlockOSThread()

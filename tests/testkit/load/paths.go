@@ -26,8 +26,9 @@ func along(bits, path int) int {
 	return right(bits-1, path>>1)
 }
 
-// left and right do not look at the room of their stack: a function of Go that does begins once more after
-// its stack has grown or its goroutine gave the CPU away, and a breakpoint at its begin is hit twice then.
+// left and right do not check the size of their stack. A Go function that does begins again after
+// its stack has grown, or after its goroutine gave up the CPU, and a breakpoint at its begin is
+// then hit twice.
 //
 //go:noinline
 //go:nosplit

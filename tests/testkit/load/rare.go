@@ -7,11 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nobody is a thread number that no thread has: beyond the kernel's bound.
+// nobody is a thread number that no thread has, because it is above the
+// kernel's limit.
 const nobody = 1 << 22
 
-// rareCalls makes calls that ordinary programs do not make. Those that an ordinary
-// user may not make, or nobody may, fail; the others change nothing that matters.
+// rareCalls makes system calls that are rare in ordinary programs. Those that the
+// user may not make fail; the others have no lasting effect.
 func (w *worker) rareCalls() error {
 	var attr [128]byte
 	for range w.rare {

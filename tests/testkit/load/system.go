@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file has what a worker does with more of the kernel than its own
-// threads: signals, children, locks, connections, files and disks.
+// This file has the work of a worker that involves more than its own threads:
+// signals, children, locks, connections, files and disks.
 
-// A system is how often it does what.
+// A system has the numbers of these operations.
 type system struct {
 	copies, signals, execs, futex, contend, threaded, moves, rare int
 
@@ -25,13 +25,15 @@ type system struct {
 	storage
 }
 
-// network is how often it connects, where, and whether also where nobody accepts.
+// network has the number of connections, the port, and whether to try a
+// connection that no program accepts.
 type network struct {
 	connect, port int
 	retry         bool
 }
 
-// storage is how often it writes, reads and has memory reclaimed, and of what.
+// storage has the numbers of writes, reads and reclaims, and the files and
+// disks for them.
 type storage struct {
 	writes, reads, reclaims int
 	file, disk, knob, word  string
@@ -69,7 +71,7 @@ func (w *worker) use() error {
 	return nil
 }
 
-// copy has the kernel put something into new pages.
+// copy makes the kernel write to new pages.
 func (w *worker) copy() error {
 	if w.copies == 0 {
 		return nil
@@ -91,7 +93,7 @@ func (w *worker) copy() error {
 	return unix.Munmap(mem)
 }
 
-// execute has a child execute true, and waits for it.
+// execute runs true as a child, and waits for it.
 func execute() error {
 	pid, err := syscall.ForkExec("/bin/true", []string{"true"}, &syscall.ProcAttr{})
 	if err != nil {
@@ -107,8 +109,8 @@ func missed() {
 	unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&word)), 0 /* FUTEX_WAIT */, 0, 0, 0, 0)
 }
 
-// contendBoth asks how full a pipe is, which takes its lock, on two CPUs at a
-// time.
+// contendBoth reads the fill level of a pipe on two CPUs at the same time; each
+// read takes the lock of the pipe.
 func (w *worker) contendBoth() error {
 	if w.contend == 0 {
 		return nil
@@ -128,9 +130,9 @@ func (w *worker) contendBoth() error {
 	return errors.Join(err, <-other)
 }
 
-// callNew makes calls in a thread that did not exist before. The runtime gives
-// goroutines threads that are idle; one that ends with its goroutine locked to it
-// is gone, so a new one comes in the end.
+// callNew makes calls in a new thread. The runtime gives idle threads to
+// goroutines. A thread whose goroutine ends while locked to it ends too, so after
+// some tries the runtime must create a new one.
 func (w *worker) callNew() error {
 	if w.threaded == 0 {
 		return nil
@@ -168,7 +170,7 @@ func threads() (map[int]bool, error) {
 	return tids, err
 }
 
-// listen returns a socket that listens at the port of the loopback device.
+// listen returns a socket that listens at the port on the loopback device.
 func (w *worker) listen(backlog int) (fd int, at *unix.SockaddrInet4, err error) {
 	if fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
 		return 0, nil, err
@@ -299,13 +301,13 @@ func (w *worker) readDisk() error {
 	return unix.Munmap(mem)
 }
 
-// reclaim fills the page cache and has the kernel reclaim it.
+// reclaim fills the page cache and makes the kernel reclaim it.
 func (w *worker) reclaim() error {
 	for range w.reclaims {
 		if err := os.WriteFile(w.file, make([]byte, 1<<20), 0o600); err != nil {
 			return err
 		}
-		// That it could not reclaim as much as it should is no matter.
+		// It does not matter if the kernel could not reclaim all of it.
 		if err := os.WriteFile(w.knob, []byte(w.word), 0); err != nil && !errors.Is(err, unix.EAGAIN) &&
 			!errors.Is(err, unix.EBUSY) {
 			return err

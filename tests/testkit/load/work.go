@@ -10,17 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A job is what each worker does; see the package comment.
+// A job is the work of each worker; see the package comment.
 type job struct {
 	getppid, fail, sleep, turns, fault, paths, spinMS int
 
-	name string // that fail opens
+	name string // file that fail opens
 	comm string // of the thread
 	jumping
 	system
 }
 
-// jumping is for how long calls are made whose rate jumps, of how many keys.
+// jumping is the duration of the calls whose rate jumps; keys is the number of
+// their keys.
 type jumping struct {
 	jumps      time.Duration
 	keys, seed int
