@@ -12,8 +12,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Of one recording each instruction of a function has the share that perf says, whose disassembler is
-// that of binutils, and the lines are those of the source. Live most samples are in the same line.
+// In a recording, each instruction of a function has the share that perf annotate shows (its
+// disassembler is binutils'), and the lines are those of the source. Live, most samples are in the
+// same line.
 func TestAnnotateEqualsPerf(t *testing.T) {
 	testkit.Requires(t, testkit.Perf)
 	p := build(t)
@@ -38,7 +39,8 @@ func TestAnnotateEqualsPerf(t *testing.T) {
 		if share := r.Float(t, "share"); !ok || math.Abs(share-w.share) > 0.0051 {
 			t.Errorf("%#x %v: got %.2f %%, want perf's %+v", addr, r["code"], share, w)
 		}
-		// Both name an instruction alike, but for suffixes of sizes: ret and retq.
+		// Both have the same names of instructions, except for suffixes of sizes:
+		// ret and retq.
 		code := strings.Fields(r.Text(t, "code"))[0]
 		if !strings.HasPrefix(code, w.name) && !strings.HasPrefix(w.name, code) {
 			t.Errorf("%#x: got %s, want %s", addr, code, w.name)
@@ -66,7 +68,7 @@ func TestAnnotateEqualsPerf(t *testing.T) {
 	}
 }
 
-// A function without samples is an error that names those that have some.
+// A function without samples is an error that names functions with samples.
 func TestAnnotateOthers(t *testing.T) {
 	p := build(t)
 	program := filepath.Join(p.full, "deep/some.bin")
@@ -87,13 +89,13 @@ func tableOf(t *testing.T, output string) []testkit.Row {
 	return tables[0].Rows
 }
 
-// annotated is what perf says of an instruction.
+// annotated is perf's line about an instruction.
 type annotated struct {
 	share float64 // percent
 	name  string
 }
 
-// perfAnnotates is what perf annotate prints of a function, by address.
+// perfAnnotates returns perf annotate's output for a function, by address.
 func perfAnnotates(t *testing.T, data, function string) map[uint64]annotated {
 	t.Helper()
 	out := testkit.Run(t, "perf", "annotate", "--stdio", "-i", data, function).Want(t, 0).Stdout

@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// kernelOfDeferred is the build-id of the kernel of tests/data/deferred.data, and kernelBase where
-// its _text was.
+// kernelOfDeferred is the build-id of the kernel of tests/data/deferred.data, and kernelBase is
+// the address of its _text.
 const (
 	kernelOfDeferred = "1fe9968467f2755292a45806719b9bba136b0cc8"
 	kernelBase       = 0xffffffffb8e00000
@@ -36,8 +36,8 @@ func deferredAddresses(t *testing.T) (list []uint64) {
 	return slices.Compact(list)
 }
 
-// vmlinux builds a kernel's file with a function for each 64 bytes that have one of the addresses,
-// called by the number of these.
+// vmlinux builds a kernel file with a function for each block of 64 bytes that contains one of the
+// addresses. The number of the block is the function's name.
 func vmlinux(t *testing.T, dir string, addresses []uint64) string {
 	t.Helper()
 	testkit.Requires(t, testkit.GCC, testkit.AMD64)
@@ -50,7 +50,7 @@ func vmlinux(t *testing.T, dir string, addresses []uint64) string {
 			last = at
 		}
 	}
-	source.WriteString("nop\n.skip 63\n") // an instruction has debug information
+	source.WriteString("nop\n.skip 63\n") // an instruction, which has debug information
 	asm, out := filepath.Join(dir, "kernel.s"), filepath.Join(dir, "some.file")
 	if err := os.WriteFile(asm, []byte(source.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -60,8 +60,8 @@ func vmlinux(t *testing.T, dir string, addresses []uint64) string {
 	return out
 }
 
-// Functions of the kernel of another machine's recording have names from its file, in a directory or
-// on a server, wherever that kernel was loaded.
+// Functions of the kernel of another machine's recording have names from its file, in a directory
+// or on a server, independent of the address at which that kernel was loaded.
 func TestKernelOfAnotherMachine(t *testing.T) {
 	addresses := deferredAddresses(t)
 	dir := t.TempDir()
@@ -96,7 +96,8 @@ func TestKernelOfAnotherMachine(t *testing.T) {
 				if from == nil {
 					want = "Unknown+0x0"
 				} else if off&63 == 0 {
-					// Where a call returns to may be the first byte behind a function.
+					// The return address of a call may be the first byte after a
+					// function.
 					continue
 				}
 				if words[1] != want {

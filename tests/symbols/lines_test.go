@@ -13,7 +13,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// linesProgram builds the program whose lines are probed, at the addresses that its file has.
+// linesProgram builds the program whose lines are probed. It is loaded at the addresses in
+// its file.
 func linesProgram(t *testing.T, options ...string) string {
 	t.Helper()
 	return debugProgram(t, "lines", options...)
@@ -34,7 +35,7 @@ func debugProgram(t *testing.T, name string, options ...string) string {
 	return path
 }
 
-// lineOf is the line of the source that has a text.
+// lineOf returns the line of the source that contains a text.
 func lineOf(t *testing.T, text string) int {
 	t.Helper()
 	source, err := os.ReadFile("testdata/lines.c")
@@ -50,8 +51,8 @@ func lineOf(t *testing.T, text string) int {
 
 var breakpoint = regexp.MustCompile(`(0x[0-9a-f]+) in \w+ at `)
 
-// The code of a line begins where the debugger would stop, in each copy of a function that was put into
-// others, and is run as often as the program says.
+// The code of a line begins where the debugger would stop, in each inlined copy of its function
+// too, and runs as often as the program says.
 func TestSourceLinesEqualGDB(t *testing.T) {
 	testkit.Requires(t, testkit.GDB)
 	const turns = 10
@@ -59,7 +60,7 @@ func TestSourceLinesEqualGDB(t *testing.T) {
 		program := linesProgram(t, level)
 		for _, x := range []struct {
 			text string
-			hits int64 // 0 is any number: the compiler may make several of a line's code
+			hits int64 // 0 means any number: the compiler may make several copies of a line's code
 		}{
 			{"volatile int y", turns + turns/2}, {"return twice(x) + 1", 0}, {"sum += once(i)", turns / 2},
 			{"if (i % 2)", 0}, {"struct point p = {3, 4}", 0},
@@ -126,21 +127,21 @@ func TestParametersOfFunctions(t *testing.T) {
 	}
 }
 
-// The line of a call has the parameters, and the other registers.
+// A probe on the line of a call has the parameters, and the other registers.
 func TestLineOfACall(t *testing.T) {
 	program := debugProgram(t, "remade", "-O2")
 	out := testkit.Run(t, testkit.PPScript(t), "-c", fmt.Sprintf("uprobe(%q, 'behind')", program), "--",
 		program, "1").Want(t, 0)
-	// The structure is in the first two registers, a and name are in the next.
+	// The structure is in the first two registers; a and name are in the next.
 	want := regexp.MustCompile(` p_x=0 p_y=2 a=0 name=.* arg5=\S+ arg6=`)
 	if !want.MatchString(out.Stdout) {
 		t.Errorf("got %q", out.Stdout)
 	}
 }
 
-// Parameters that are not in the registers of their order have their values too: behind the address of a
-// large result, behind structures, in copies of functions that take fewer, and in functions whose rare code
-// is elsewhere.
+// Parameters have their values too if they are not in the usual registers: after the address of a
+// large result, after structures, in copies of functions with fewer parameters, and in functions
+// whose rare code is elsewhere.
 func TestParametersThatMoved(t *testing.T) {
 	for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
 		program := debugProgram(t, "remade", "-O2", version)
@@ -175,7 +176,7 @@ func TestParametersThatMoved(t *testing.T) {
 	}
 }
 
-// What cannot be is an error that says what can.
+// A line that cannot be probed is an error that names a possible one.
 func TestSourceLinesThatAreNot(t *testing.T) {
 	program := linesProgram(t, "-O2")
 	stripped := program + ".stripped"

@@ -9,9 +9,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Members of structures that are passed in registers have their values, by what the optimizer tells or by
-// the calling convention; what is behind a structure as well. Of others there are none, or just those that
-// are in a register, and never wrong ones.
+// Members of structures that are passed in registers have their values, from the optimizer's debug
+// information or from the calling convention; so have parameters after a structure. Other
+// structures have no fields, or only those in a register, but never wrong ones.
 func TestStructuresInRegisters(t *testing.T) {
 	type of func(i int64) map[string]int64
 	for _, level := range []string{"-O0", "-O2", "-O2 -gdwarf-4"} {
@@ -83,8 +83,8 @@ func refusesField(t *testing.T, program, function, field string) {
 	}
 }
 
-// Methods of Rust, which are within their types, have their parameters by their names; texts are an address
-// and a length.
+// Methods of Rust, which debug information has inside their types, have their parameters by name; a
+// text is an address and a length.
 func TestParametersOfRust(t *testing.T) {
 	testkit.Requires(t, testkit.Uprobes, testkit.AMD64, testkit.Program("rustc"))
 	testkit.Requires(t, testkit.Live...)

@@ -1,4 +1,5 @@
-// Package symbols tests where names of functions come from: servers, other machines, later runs.
+// Package symbols tests the sources of functions' names: servers, files of other machines, and
+// names that are added later.
 package symbols
 
 import (
@@ -20,10 +21,10 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// A program is one whose symbols are elsewhere.
+// A program is a stripped program whose symbols are in other files.
 type program struct {
-	stripped    string // what runs
-	debug, full string // directories: its symbols alone, and the whole program
+	stripped    string // the program that runs
+	debug, full string // directories with its symbols alone, and with the unstripped program
 	id          string
 }
 
@@ -31,7 +32,7 @@ func build(t *testing.T) program {
 	t.Helper()
 	testkit.Requires(t, testkit.Samples, testkit.GCC, testkit.Binutils)
 	testkit.Requires(t, testkit.Live...)
-	testkit.PPScript(t) // before HOME is another one, with another cache of the compiler
+	testkit.PPScript(t) // built before HOME changes, which would select another cache of the compiler
 	dir := t.TempDir()
 	p := program{filepath.Join(dir, "bin/burn"), filepath.Join(dir, "debug"), filepath.Join(dir, "full"), ""}
 	for _, d := range []string{"bin", "debug", "full/deep"} {
@@ -39,7 +40,7 @@ func build(t *testing.T) program {
 			t.Fatal(err)
 		}
 	}
-	whole := filepath.Join(p.full, "deep/some.bin") // no name that says what it is
+	whole := filepath.Join(p.full, "deep/some.bin") // its name does not show what it is
 	run := func(args ...string) string { return testkit.Run(t, args...).Want(t, 0).Stdout }
 	run("gcc", "-g", "-O1", "-fno-omit-frame-pointer", "-Wl,--build-id=sha1", "-o", whole, "testdata/burn.c")
 	run("objcopy", "--only-keep-debug", whole, filepath.Join(p.debug, "any.debug"))
@@ -50,7 +51,8 @@ func build(t *testing.T) program {
 	return p
 }
 
-// serve starts Debian's server over directories, and waits until it has the program.
+// serve starts Debian's debuginfod over directories, and waits until it has indexed
+// the program.
 func serve(t *testing.T, p program, kind string, dirs ...string) (url string) {
 	t.Helper()
 	testkit.Requires(t, testkit.Program("debuginfod"))
@@ -82,7 +84,7 @@ func serve(t *testing.T, p program, kind string, dirs ...string) (url string) {
 	return ""
 }
 
-// A result is a record of stacks, as far as it is looked at.
+// A result has the members of a record stacks that the tests use.
 type result struct {
 	Stacks []struct {
 		Count int
@@ -95,7 +97,7 @@ type result struct {
 	}
 }
 
-// shares are the samples of the program by the name of the innermost function that is its own.
+// shares returns the samples of the program by its innermost own function.
 func shares(t *testing.T, output string) map[string]int {
 	t.Helper()
 	by := map[string]int{}
@@ -112,7 +114,7 @@ func shares(t *testing.T, output string) map[string]int {
 	return by
 }
 
-// burned checks that three parts of four were in one function.
+// burned checks that three quarters of the samples were in one function.
 func burned(t *testing.T, output string) {
 	t.Helper()
 	by := shares(t, output)
@@ -149,12 +151,14 @@ func TestDebuginfod(t *testing.T) {
 	nameless(t, ppscript(t, with(live, "--", p.stripped, "200")...).Stdout)
 	burned(t, ppscript(t, with(live, "--debuginfod="+url, "--", p.stripped, "500")...).Stdout)
 
-	// From now on the file is in the cache, and the variable names a server that is away.
+	// From now on the file is in the cache, and the variable names a server that does not
+	// answer.
 	t.Setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1")
 	burned(t, ppscript(t, with(live, "--debuginfod", "--", p.stripped, "500")...).Stdout)
 }
 
-// TestNobodyIsAsked: without the option no server hears of a program, whatever the environment has.
+// TestNobodyIsAsked: without the option no server gets a request, whatever the environment
+// contains.
 func TestNobodyIsAsked(t *testing.T) {
 	p := build(t)
 	var asked atomic.Int32
@@ -199,12 +203,12 @@ func TestEventsDoNotWaitForServers(t *testing.T) {
 			t.Errorf("got %+v, want samples and no loss", r)
 		}
 	}
-	answer() // else the last result would wait for some time
+	answer() // otherwise the last result would wait
 	run.Stop()
 }
 
 // TestRecordingOfAnotherMachine: its build-ids are those that perf reads, and its functions get
-// names from a server, and from files of any names.
+// names from a server, and from files with any names.
 func TestRecordingOfAnotherMachine(t *testing.T) {
 	testkit.Requires(t, testkit.Perf)
 	p := build(t)
@@ -220,17 +224,18 @@ func TestRecordingOfAnotherMachine(t *testing.T) {
 	read := with(counted, "--input", data)
 	nameless(t, ppscript(t, read...).Stdout)
 	url := serve(t, p, "executable", p.full)
-	// Its debug file alone tells less than the program: the mapping says where that had its code.
+	// A debug file alone is enough, because the recording's mapping has the place of the
+	// program's code.
 	burned(t, ppscript(t, with(read, "--symbols-from", p.debug)...).Stdout)
 	cache := os.Getenv("XDG_CACHE_HOME")
-	t.Setenv("XDG_CACHE_HOME", cache+"-of-debug-files") // that no server has the program is remembered
+	t.Setenv("XDG_CACHE_HOME", cache+"-of-debug-files") // without the remembered misses
 	burned(t, ppscript(t, with(read, "--debuginfod", serve(t, p, "debuginfo", p.debug))...).Stdout)
 	t.Setenv("XDG_CACHE_HOME", cache)
 	for _, from := range []string{p.full, url} {
 		out := ppscript(t, with(read, "--symbols-from", from)...).Stdout
 		burned(t, out)
 
-		// Named later, the result is the same to the byte.
+		// With names added later, the result is the same to the byte.
 		for _, lines := range []string{"no", "yes"} {
 			now := with(read, "--symbols-from", from, "--lines="+lines)
 			later := filepath.Join(t.TempDir(), "later.json")
@@ -256,7 +261,7 @@ func TestRecordingOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// stacksOf is the stacks of a result as text.
+// stacksOf returns the stacks of a result as text.
 func stacksOf(t *testing.T, output string) string {
 	t.Helper()
 	var b strings.Builder

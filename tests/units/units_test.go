@@ -1,5 +1,5 @@
-// Package units runs what the units of systemd in packaging/systemd start, as they start it: as an
-// ordinary user with the capabilities that the unit names and no others.
+// Package units runs the commands of the systemd units in packaging/systemd as the units do: as an
+// ordinary user with only the capabilities that the unit names.
 package units
 
 import (
@@ -32,12 +32,12 @@ var units = []string{exportUnit, agentUnit}
 // nobody is an ordinary user.
 const nobody = 65534
 
-// numbers are those of capabilities, as in the kernel's capability.h.
+// numbers are the numbers of capabilities in the kernel's capability.h.
 var numbers = map[string]uintptr{
 	"CAP_DAC_READ_SEARCH": 2, "CAP_SYS_PTRACE": 19, "CAP_SYSLOG": 34, "CAP_PERFMON": 38, "CAP_BPF": 39,
 }
 
-// capabilities are those that a line of the unit has.
+// capabilities returns the capabilities in a line of the unit.
 func capabilities(t *testing.T, unit, setting string) (caps []uintptr) {
 	t.Helper()
 	text, err := os.ReadFile("../../packaging/systemd/" + unit + ".service")
@@ -58,7 +58,7 @@ func capabilities(t *testing.T, unit, setting string) (caps []uintptr) {
 	return caps
 }
 
-// program is a copy that everybody may run.
+// program returns a copy of ppscript that every user may run.
 func program(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ppscript-units")
@@ -80,7 +80,7 @@ func program(t *testing.T) string {
 	return path
 }
 
-// service is the program as a unit starts it.
+// service returns the command line that starts the program as a unit does.
 func service(t *testing.T, unit, path string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(path, args...)
@@ -106,7 +106,7 @@ func asService(t *testing.T, path string, args ...string) (stdout string) {
 	return out.String()
 }
 
-// The profilers need no more than the unit has, in each engine.
+// The profilers need no more capabilities than the unit has, in each engine.
 func TestCapabilitiesSuffice(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	path := program(t)
@@ -134,7 +134,8 @@ func TestCapabilitiesSuffice(t *testing.T) {
 			}
 		}
 	}
-	// Stacks of a program of root's have names: its maps and its file could be read.
+	// Stacks of a program that root runs have names: ppscript can read its maps and
+	// its file.
 	target := exec.Command("/bin/sh", "-c", "while :; do :; done")
 	if err := target.Start(); err != nil {
 		t.Fatal(err)
@@ -151,7 +152,7 @@ func TestCapabilitiesSuffice(t *testing.T) {
 	}
 }
 
-// The metrics that the unit is for come, and only for clients that know the secret.
+// The unit serves its metrics, but only to clients that know the secret.
 func TestExport(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	path := program(t)
@@ -226,7 +227,7 @@ func TestBoundsAreWhatItHas(t *testing.T) {
 	}
 }
 
-// systemd reads the unit without a complaint, and takes it for one that is locked in.
+// systemd reads the unit without a warning, and rates it as well restricted.
 func TestSystemdTakesTheUnit(t *testing.T) {
 	testkit.Requires(t, testkit.SystemdAnalyze)
 	for _, unit := range units {
@@ -236,7 +237,7 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := filepath.Join(t.TempDir(), unit+".service")
-			// verify looks whether the program is there.
+			// systemd-analyze verify checks that the program exists.
 			text = []byte(strings.Replace(string(text), "/usr/bin/ppscript", "/bin/true", 1))
 			if err := os.WriteFile(path, text, 0o644); err != nil {
 				t.Fatal(err)
@@ -245,7 +246,8 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 			if err != nil || len(out) > 0 {
 				t.Errorf("%v\n%s", err, out)
 			}
-			// 0 is locked in wholly, 10 is not at all; a service of root's has 9.6.
+			// 0 is completely restricted, 10 is not restricted; a service that runs
+			// as root has 9.6.
 			out, err = exec.Command("systemd-analyze", "security", "--offline=yes", "--threshold=30",
 				path).CombinedOutput()
 			if err != nil {
@@ -255,7 +257,7 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 	}
 }
 
-// An agent as its unit starts it runs what it is asked for.
+// An agent that is started as by its unit runs the requested profilers.
 func TestAgent(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	path := program(t)

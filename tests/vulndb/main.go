@@ -1,5 +1,6 @@
-// Package main makes a database for govulncheck from Go's list of vulnerabilities, which comes as a module,
-// for machines that reach the module proxy and not vuln.go.dev. make vulnerable runs it.
+// Package main makes a database for govulncheck from Go's list of vulnerabilities, which is
+// available as a module. It is for machines that can reach the module proxy but not vuln.go.dev.
+// make vulnerable runs it.
 package main
 
 import (
@@ -14,7 +15,8 @@ import (
 	"time"
 )
 
-// A report is what the index needs of a file in the list, which is in OSV's form.
+// A report has the members that the index needs from a file in the list, which is
+// in OSV's form.
 type report struct {
 	ID       string    `json:"id"`
 	Modified time.Time `json:"modified"`
@@ -30,14 +32,14 @@ type report struct {
 	} `json:"affected"`
 }
 
-// A vulnerability is an entry of the index; fixed is the last version that mends it.
+// A vulnerability is an entry of the index; fixed is the last version that fixes it.
 type vulnerability struct {
 	ID       string    `json:"id"`
 	Modified time.Time `json:"modified"`
 	Fixed    string    `json:"fixed,omitempty"`
 }
 
-// A module is the entry of a module.
+// A module is the entry of a module in the index.
 type module struct {
 	Path            string          `json:"path"`
 	Vulnerabilities []vulnerability `json:"vulns"`
@@ -56,7 +58,8 @@ func main() {
 	}
 }
 
-// build writes the database of the OSV files in the folder list to the folder out.
+// build writes the database for the OSV files in the directory list to the
+// directory out.
 func build(out, list string) error {
 	names, err := filepath.Glob(filepath.Join(list, "*.json"))
 	if err != nil || len(names) == 0 {

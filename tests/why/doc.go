@@ -1,3 +1,3 @@
-// Package why proves where ppscript says that time went: programs whose causes are known measure themselves,
-// and its breakdown of their spans is compared with that.
+// Package why tests the causes that ppscript why reports: programs with known causes measure
+// themselves, and the breakdowns of their spans are compared with these measurements.
 package why

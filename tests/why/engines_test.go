@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Two that observe the same spans, one by programs of the kernel and one by rings, tell the same of them:
-// each cause has the same share, within 2 % and what one of them does not know.
+// Two runs that observe the same spans, one by programs in the kernel and one by rings, report the
+// same: each cause has the same share, within 2 % and the time that is unknown in one of them.
 func TestEnginesAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.GCC)...)
 	causes := program(t)
@@ -55,13 +55,14 @@ func readFile(t *testing.T, file string) map[int32]*result.WhySpan {
 	return readShown(t, string(text))
 }
 
-// disagree lists causes of which two breakdowns of a span tell another length.
+// disagree returns causes with different lengths in two breakdowns of a span.
 func disagree(a, b *result.WhySpan) (wrong []string) {
 	one, other := byCause(a), byCause(b)
 	for cause := range other {
 		one[cause] += 0
 	}
-	// What several observe at once, one of them sees later than the other.
+	// If several runs observe an event, one sees it a little later than the
+	// other.
 	apart := int64(100 * max(len(a.Parts), len(b.Parts)))
 	near := max(a.NS(), b.NS())/50 + 100_000 + apart + unknown(a) + unknown(b)
 	for cause, ns := range one {
@@ -73,7 +74,7 @@ func disagree(a, b *result.WhySpan) (wrong []string) {
 	return wrong
 }
 
-// byCause adds the parts of a span up, by the threads that lead to them and the kind of what these did.
+// byCause adds up the parts of a span by the threads that lead to them and by the kind of cause.
 func byCause(s *result.WhySpan) map[string]int64 {
 	sums := map[string]int64{}
 	for i := range s.Parts {

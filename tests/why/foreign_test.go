@@ -16,11 +16,11 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file has programs explained that others wrote: what they, or another tracer, measure of themselves is
-// what is told.
+// This file explains programs of others: the result must equal the times that they, or another
+// tracer, measure.
 
-// slowSpans are how many slow spans an output tells of, how long they were together, and how many more were
-// not explained, which takes a part of the time only.
+// slowSpans returns the number of slow spans in an output, their total time, and the number of
+// spans that were not explained, because explaining takes at most a part of the time.
 func slowSpans(t testing.TB, output string) (n int, ns int64, skipped int) {
 	t.Helper()
 	for line := range strings.Lines(output) {
@@ -39,7 +39,7 @@ func slowSpans(t testing.TB, output string) (n int, ns int64, skipped int) {
 	return n, ns, skipped
 }
 
-// causesOf adds up what the spans that an output shows went to, by the kind of the cause.
+// causesOf adds up the times of the spans that an output shows, by the kind of cause.
 func causesOf(t testing.TB, output string) map[result.WhyKind]int64 {
 	t.Helper()
 	sums := map[result.WhyKind]int64{}
@@ -54,12 +54,12 @@ func causesOf(t testing.TB, output string) map[result.WhyKind]int64 {
 	return sums
 }
 
-// near reports that two lengths differ by 2 % at most, or by little.
+// near reports whether two lengths differ by at most 2 %, or by a small time.
 func near(a, b int64) bool { return max(a-b, b-a) <= max(b/50, 200_000) }
 
-// slowDisk makes a cgroup that may read from the disk of a directory a hundred times a second, and returns
-// what a shell does to enter it. What was not read at first may be read later, and the kernel lets ten go at
-// a time.
+// slowDisk makes a cgroup that may read from the disk of a directory a hundred times a second, and
+// returns the shell command to enter it. Unused reads may be made later, and the kernel permits ten
+// at a time.
 func slowDisk(t testing.TB, dir string) (join string) {
 	t.Helper()
 	out := testkit.Run(t, "sh", "-c", `lsblk -ndo MAJ:MIN "$(df --output=source "$0" | tail -n 1)"`, dir)
@@ -89,7 +89,7 @@ func slowDisk(t testing.TB, dir string) (join string) {
 	return ""
 }
 
-// boundsReads skips a test where a cgroup takes a limit of reads and lets them through all the same.
+// boundsReads skips a test if the cgroup accepts a limit of reads but does not enforce it.
 func boundsReads(t testing.TB, dir, join string) {
 	t.Helper()
 	file := filepath.Join(dir, "tried")
@@ -104,7 +104,7 @@ func boundsReads(t testing.TB, dir, join string) {
 	}
 }
 
-// What fio says of its reads of a slow disk is how long they are told to be, and nearly all of that is
+// The reported length of reads from a slow disk equals fio's measurement, and nearly all of it is
 // waiting for the disk, or for the kernel's worker that holds requests back.
 func TestFioOfASlowDisk(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Fio)...)
@@ -143,7 +143,7 @@ func TestFioOfASlowDisk(t *testing.T) {
 				wrong = append(wrong, fmt.Sprintf("got a read of %d ns, want one of fio's, %d", s.NS(), slow))
 			}
 			for i := range s.Parts {
-				// The worker waits for a timer: it holds back what is more than the cgroup may read.
+				// The worker waits for a timer while it holds back reads above the cgroup's limit.
 				first := s.Parts[i].Path[0]
 				worker := strings.HasPrefix(first.Whom.Comm, "kworker")
 				if first.Kind == result.WhyDisk || first.Kind == result.WhyThread && worker {
@@ -160,7 +160,7 @@ func TestFioOfASlowDisk(t *testing.T) {
 	})
 }
 
-// perfCalls adds up, of what perf script prints, the calls of one name: how many, and how long.
+// perfCalls adds up number and time of the calls with one name in perf script's output.
 func perfCalls(t testing.TB, file, call string) (n int, ns int64) {
 	t.Helper()
 	out := testkit.Run(t, "perf", "script", "--ns", "-i", file, "-F", "tid,time,event").Want(t, 0)
@@ -186,7 +186,8 @@ func perfCalls(t testing.TB, file, call string) (n int, ns int64) {
 	return n, ns
 }
 
-// Commits of SQLite are told to be as long as perf has them; all of each is told, and a part is the disk.
+// The reported length of SQLite's commits equals perf's; each is explained completely, and a part
+// is the disk.
 func TestCommitsOfSQLite(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.SQLite, testkit.Perf)...)
 	testkit.Again(t, func() (wrong []string) {
@@ -212,7 +213,8 @@ func TestCommitsOfSQLite(t *testing.T) {
 	})
 }
 
-// project makes a C project: files that compile at once, and one that does not.
+// project makes a C project with files that compile quickly, and one that does
+// not.
 func project(t testing.TB) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -221,7 +223,8 @@ func project(t testing.TB) (dir string) {
 			t.Fatal(err)
 		}
 	}
-	// Others on this machine may build something as well: the first and the last step have their own names.
+	// Other users of this machine may build something too, so the programs of the first and the
+	// last step have names of their own.
 	for name, program := range map[string]string{"builder": "make", "linker": "gcc"} {
 		path, err := exec.LookPath(program)
 		if err != nil {
@@ -246,14 +249,16 @@ func project(t testing.TB) (dir string) {
 	return dir
 }
 
-// The link step of a project that make builds with four jobs is late since one file takes long to compile:
-// the chain of waiting processes leads from the linker through make to that file's compiler.
+// The link step of a project that make builds with four jobs is late because one file takes long to
+// compile: the chain of waiting processes leads from the linker through make to that file's
+// compiler.
 func TestLinkStepOfMake(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.GCC, testkit.Program("make"))...)
 	testkit.Again(t, func() (wrong []string) {
 		dir := project(t)
 		file := filepath.Join(dir, "make.data")
-		// Only the chain of waiting is checked: a busy machine's system calls might be lost.
+		// Only the chain of waiting is checked, because events of system calls might be lost
+		// on a busy machine.
 		const events = "sched:sched_switch,sched:sched_waking,sched:sched_wakeup_new," +
 			"sched:sched_migrate_task,sched:sched_process_exec"
 		args := append([]string{testkit.PPScript(t), "record", "-a", "-e", events, "-o", file}, bigRings...)

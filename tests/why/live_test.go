@@ -20,19 +20,21 @@ func program(t testing.TB) string {
 	return file
 }
 
-// marked are the options of ppscript why for the spans that the program marks.
+// marked are the options of ppscript why that select the spans marked by the
+// program.
 var marked = []string{
 	"-e", "syscalls:" + beginMark + "/pid==0x77000000/key=_tid/", "-e", "syscalls:" + endMark +
 		"/pid==0x77000000/key=_tid/", "--than", "1us", "--format", "json", "-i", "1s",
 }
 
-// What the program says is what ppscript tells while it runs, and of its recording.
+// ppscript reports the causes that the program measured, live and from a recording.
 func TestLive(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.GCC)...)
 	causes := program(t)
 	var explained Proof
 	testkit.Again(t, func() (wrong []string) {
-		// Explaining takes a part of the time: there is some between two spans.
+		// Explaining may take only a part of the time, so there is a pause
+		// between two spans.
 		args := append([]string{testkit.PPScript(t), "why", "--before", "30ms"}, marked...)
 		file := filepath.Join(t.TempDir(), "truth")
 		args = append(append(args, "--", causes, "-w", "120", "-o", file), programOptions(t)...)
@@ -45,8 +47,8 @@ func TestLive(t *testing.T) {
 	})
 }
 
-// A reader that is stopped again and again, with the smallest buffers: less is told of the program's
-// spans, and nothing else.
+// If the reader is stopped again and again, with the smallest buffers, less of the program's spans
+// is explained, but nothing wrongly.
 func TestLiveLosses(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.GCC)...)
 	causes := program(t)
@@ -71,7 +73,7 @@ func TestLiveLosses(t *testing.T) {
 		for _, want := range readTruth(t, string(text)) {
 			got := told[want.TID]
 			if got == nil {
-				continue // the mark of its begin was lost, or of its end
+				continue // the mark of its begin or its end was lost
 			}
 			if got.Task.Comm == filepath.Base(causes) {
 				want = want.unnamed(got.Task.Comm)
@@ -90,7 +92,7 @@ func TestLiveLosses(t *testing.T) {
 	}
 }
 
-// waitLines waits until a file has so many lines.
+// waitLines waits until a file has this many lines.
 func waitLines(t testing.TB, file string, n int) {
 	t.Helper()
 	for range 12_000 {

@@ -13,8 +13,8 @@ import (
 	"ppscript/runtime/why"
 )
 
-// less reports that a says no more than b, and nothing else: the same up to where it does not know, or
-// knows less of it.
+// less reports whether path a is path b with less knowledge: equal up to a link that is unknown, or
+// less specific.
 func less(a, b *result.WhyPart) bool {
 	if b.Cause().Kind == result.WhyUnknown {
 		return true
@@ -27,8 +27,8 @@ func less(a, b *result.WhyPart) bool {
 			return false
 		}
 		o := b.Path[i]
-		vague := l.Kind == result.WhyBlocked && o.Kind > result.WhyIdle || // it does not say for what
-			l.Kind == result.WhyThread && o.Whom == l.Whom && o.Kind > result.WhyIdle || // but for whom
+		vague := l.Kind == result.WhyBlocked && o.Kind > result.WhyIdle || // not what it waited for
+			l.Kind == result.WhyThread && o.Whom == l.Whom && o.Kind > result.WhyIdle || // only the thread
 			l.Kind == result.WhyDisk && l.Kind == o.Kind && l.What == requestNotSeen ||
 			l.Kind == result.WhyCPU && (o.Kind < result.WhyIRQ || // nor where
 				o.Kind == result.WhyLock && o.Whom.TID == 0)
@@ -45,10 +45,10 @@ func less(a, b *result.WhyPart) bool {
 	return true
 }
 
-// requestNotSeen is what is told of a request of a disk that ended, of which is not known.
+// requestNotSeen is the text for a disk request that ended without a known begin.
 const requestNotSeen = "a request that was not seen"
 
-// fewer reports that a has no word that b has not.
+// fewer reports whether all words of a are in b.
 func fewer(a, b string) bool {
 	words := strings.FieldsFunc(b, isSpace)
 	for _, w := range strings.FieldsFunc(a, isSpace) {
@@ -61,8 +61,8 @@ func fewer(a, b string) bool {
 
 func isSpace(r rune) bool { return r == ' ' || r == ',' }
 
-// otherwise lists where a breakdown with losses tells something else than the whole one: not
-// less, but wrong.
+// otherwise returns the places where a breakdown with losses is wrong, not just less
+// specific than the one without.
 func otherwise(whole, got *result.WhySpan) (wrong []string, ns int64) {
 	i, j := 0, 0
 	for i < len(whole.Parts) && j < len(got.Parts) {
@@ -83,11 +83,12 @@ func otherwise(whole, got *result.WhySpan) (wrong []string, ns int64) {
 	return wrong, ns
 }
 
-// faultEdge bounds how far the estimated end of a page fault may move where some of the faults that it is
-// estimated of are missing.
+// faultEdge is the farthest that the estimated end of a page fault may move if some of the faults
+// from which it is estimated are missing.
 const faultEdge = 2e3
 
-// isEdgeOfFault reports that two parts differ by where an estimated page fault begins or ends.
+// isEdgeOfFault reports whether two parts differ only by the estimated begin or end of a page
+// fault.
 func isEdgeOfFault(whole, got *result.WhySpan, a, b *result.WhyPart) bool {
 	if !strings.Contains(whole.Doubt+got.Doubt, "an estimate") || len(a.Path) != 1 || len(b.Path) != 1 {
 		return false
@@ -98,7 +99,7 @@ func isEdgeOfFault(whole, got *result.WhySpan, a, b *result.WhyPart) bool {
 		min(a.To, b.To)-max(a.From, b.From) <= faultEdge
 }
 
-// lose removes the events of a CPU in a time.
+// lose removes the events of a CPU in a period of time.
 func lose(events []event.Event, g why.Gap) (left []event.Event) {
 	for i := range events {
 		e := &events[i]
@@ -113,7 +114,7 @@ func lose(events []event.Event, g why.Gap) (left []event.Event) {
 	return left
 }
 
-// withoutOne removes one event about the time of a span, and names it. Nobody says that it is missing.
+// withoutOne removes one event near a span, without a record of the loss, and returns its name.
 func withoutOne(events []event.Event, s why.Span, r *rand.Rand) (left []event.Event, without string) {
 	first := sort.Search(len(events), func(i int) bool { return events[i].Time >= s.From-3e6 })
 	for {
@@ -127,8 +128,9 @@ func withoutOne(events []event.Event, s why.Span, r *rand.Rand) (left []event.Ev
 	}
 }
 
-// checkLosses takes events away from a recording, one that nobody misses, or some of a CPU in a time that
-// is said: causes are then those that the whole recording tells, or unknown.
+// checkLosses removes events from a recording: a single one without a record of the loss, or those
+// of a CPU in a reported period. The causes are then the same as with the whole recording, or
+// unknown.
 func checkLosses(t *testing.T, events []event.Event) {
 	t.Helper()
 	whole := explain(events)
@@ -167,7 +169,7 @@ func checkLosses(t *testing.T, events []event.Event) {
 	}
 }
 
-// around are the events from a little before a span on.
+// around returns the events from shortly before a span on.
 func around(events []event.Event, s why.Span) []event.Event {
 	const before = 30e6
 	at := func(at event.Time) int {

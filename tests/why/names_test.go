@@ -16,10 +16,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file checks the names that stories have: of the cgroups of threads in the way, of files and of
-// sockets.
+// This file checks the names in causes: of the cgroups of other threads, of files and of sockets.
 
-// links are those of all parts that ppscript why printed with --format json.
+// links returns the links of all parts in the JSON output of ppscript why.
 func links(t testing.TB, output string) (all []result.WhyLink) {
 	t.Helper()
 	eachShown(t, output, func(s *result.WhySpan) {
@@ -45,7 +44,8 @@ func ownCgroup(t testing.TB) (dir, path string) {
 	return dir, strings.TrimPrefix(path, "/cpu")
 }
 
-// The thread that has the CPU meanwhile is told with its cgroup, where that is another one.
+// The cause names the cgroup of the thread that has the CPU meanwhile, if it is another
+// one.
 func TestCgroupInTheWay(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Program("taskset"))...)
 	dir, path := ownCgroup(t)
@@ -70,7 +70,8 @@ func TestCgroupInTheWay(t *testing.T) {
 	})
 }
 
-// serve sends a line after each delay to its client, and closes then.
+// serve sends a line to its client after each delay, and then closes the
+// connection.
 func serve(t testing.TB, delay time.Duration, lines int) (address *net.TCPAddr) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -97,8 +98,8 @@ func serve(t testing.TB, delay time.Duration, lines int) (address *net.TCPAddr) 
 	return l.Addr().(*net.TCPAddr)
 }
 
-// The number of a file is told with what it stands for: a path, a socket with its other end. Who gave
-// it to another file meanwhile is told so.
+// The cause has the file behind a file descriptor: a path, or a socket with its peer. If the
+// descriptor may refer to another file since then, the cause says so.
 func TestFilesOfWaits(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Program("bash"))...)
 	at := serve(t, 20*time.Millisecond, 3)
@@ -110,7 +111,7 @@ func TestFilesOfWaits(t *testing.T) {
 	script := "(for i in 1 2 3; do sleep .02; echo; done; sleep .7) > " + fifo + " & exec 5< " + fifo +
 		"; read -u 5; read -u 5; exec 6<>" + tcp + "; read -u 6; read -u 6" +
 		"; exec 7<>" + tcp + "; read -u 7; exec 7< /dev/null; sleep .5"
-	wanted := map[string]string{ // what for a while was waited for, and its name
+	wanted := map[string]string{ // kinds of waits, and the expected names
 		"read fd 5, woken by write": fifo,
 		"read fd 6":                 "tcp " + at.String(),
 		"read fd 7":                 "now /dev/null",
@@ -133,15 +134,15 @@ func TestFilesOfWaits(t *testing.T) {
 	})
 }
 
-// A futex is told with what lies at its address: a variable of the program, in its data or behind, or of a
-// library; the heap, a thread's stack.
+// The cause of a futex has the place of its address: a variable of the program, in its data or bss,
+// or of a library; the heap, or a thread's stack.
 func TestPlacesOfFutexes(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.GCC)...)
 	dir := t.TempDir()
 	library, locks := filepath.Join(dir, "libshared.so"), filepath.Join(dir, "locks")
 	testkit.Run(t, "gcc", "-shared", "-fPIC", "-DLIBRARY", "-o", library, "testdata/locks.c").Want(t, 0)
 	testkit.Run(t, "gcc", "-pthread", "-o", locks, "testdata/locks.c", library, "-Wl,-rpath,"+dir).Want(t, 0)
-	seen := map[string]bool{} // not all are explained on a busy machine
+	seen := map[string]bool{} // on a busy machine not all are explained
 	testkit.Again(t, func() (wrong []string) {
 		out := testkit.Run(t, testkit.PPScript(t), "why", "--syscall", "futex", "--than", "5ms",
 			"--format", "json", "-i", "100ms", "--", locks).Want(t, 0)

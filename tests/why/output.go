@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/result"
 )
 
-// breakdownJSON is the part of a breakdown in --format json that is compared.
+// breakdownJSON has the members of a breakdown in JSON that are compared.
 type breakdownJSON struct {
 	Slowest []shownSpan
 }
@@ -45,7 +45,7 @@ var kinds = func() map[string]result.WhyKind {
 	return m
 }()
 
-// span is a breakdown as runtime/why made it.
+// span converts it to a breakdown of runtime/why.
 func (s *shownSpan) span(t testing.TB) *result.WhySpan {
 	t.Helper()
 	span := &result.WhySpan{
@@ -70,7 +70,8 @@ func (s *shownSpan) span(t testing.TB) *result.WhySpan {
 	return span
 }
 
-// readShown reads what ppscript why printed with --format json, by thread. Each interval has its spans.
+// readShown returns the spans in the JSON output of ppscript why by thread. Each interval has its
+// spans.
 func readShown(t testing.TB, output string) map[int32]*result.WhySpan {
 	t.Helper()
 	all := map[int32]*result.WhySpan{}
@@ -83,7 +84,7 @@ func readShown(t testing.TB, output string) map[int32]*result.WhySpan {
 	return all
 }
 
-// eachShown reads them one by one.
+// eachShown calls a function for each of these spans.
 func eachShown(t testing.TB, output string, fn func(s *result.WhySpan)) {
 	t.Helper()
 	for line := range strings.Lines(output) {

@@ -12,8 +12,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// limitedGroup makes a cgroup that has a CPU for 2 of 100 ms, and returns its directory;
-// "" if cgroups have no such limits here.
+// limitedGroup makes a cgroup with a quota of 2 ms in each 100 ms, and returns its
+// directory; "" if this machine has no quotas.
 func limitedGroup(t testing.TB) (dir string) {
 	t.Helper()
 	for _, top := range []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup"} {
@@ -32,9 +32,9 @@ func limitedGroup(t testing.TB) (dir string) {
 	return ""
 }
 
-// heldProgram computes in a cgroup whose quota is used up most of the time, between two calls. It says how
-// long that took, how long the kernel's statistics of the cgroup say that it was held, and how much of that
-// may have been outside of the calls.
+// heldProgram computes in a cgroup whose quota is used up most of the time, between two calls. It
+// prints how long that took, how long the quota held it according to the kernel's statistics of the
+// cgroup, and how much of that may have been outside of the calls.
 const heldProgram = `
 import os, sys, time
 dir = sys.argv[1]
@@ -56,10 +56,10 @@ os.getsid(0)
 print("held", held() - before, "of", end - begin, "beside", now() - end + begin - first)
 `
 
-// Where nothing can be attached to the kernel's functions, its own account of quotas is read at switches: a
-// thread that its quota holds does not wait behind the thread that has the CPU meanwhile. Of some holds the
-// account does not have the end yet at the switch that is read: these are unknown, and there the probes that
-// would tell are named.
+// If the kernel's functions cannot be probed, its own account of quotas is read at switches: a
+// thread that is held by its quota does not wait for the thread that has the CPU meanwhile. For
+// some holds, the account does not have the end yet when it is read: these are unknown, and the
+// reason names the probes that would show the end.
 func TestQuotaOnBusyCPU(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF, testkit.Taskset, testkit.Program("python3"))...)
 	if types, err := os.ReadFile("/sys/kernel/btf/vmlinux"); err != nil ||

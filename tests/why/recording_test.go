@@ -20,7 +20,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// marks are the spans' ends: calls of the programs that are observed.
+// marks are the system calls of the observed programs that begin and end spans.
 const (
 	beginMark = "sys_enter_getpgid"
 	endMark   = "sys_enter_getsid"
@@ -60,7 +60,8 @@ func readEvents(t testing.TB, file string) []event.Event {
 	return events
 }
 
-// needs are the events that the breakdown reads and this kernel has, and the spans' marks.
+// needs returns the events that the breakdown reads and this kernel has, and the marks of
+// spans.
 func needs() string {
 	var events []string
 	for _, n := range why.Needs() {
@@ -68,7 +69,7 @@ func needs() string {
 		_, err := os.Stat(filepath.Join("/sys/kernel/tracing/events", system, name))
 		switch {
 		case system == "software":
-			events = append(events, name+"//period=1/") // each, not so many a second
+			events = append(events, name+"//period=1/") // each one, not a number in each second
 		case err == nil:
 			events = append(events, n.Event)
 		}
@@ -76,10 +77,11 @@ func needs() string {
 	return strings.Join(append(events, "syscalls:"+beginMark, "syscalls:"+endMark), ",")
 }
 
-// bigRings are for recordings without losses, on a busy machine too.
+// bigRings are the options for recordings without losses, also on a busy
+// machine.
 var bigRings = []string{"-m", "4096"}
 
-// record records what the program does, and returns the file and the truth.
+// record records the program, and returns the file and the truth.
 func record(t testing.TB, causes string, options []string, names ...string) (file string, truths []truth) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "causes.data")
@@ -90,8 +92,8 @@ func record(t testing.TB, causes string, options []string, names ...string) (fil
 	return file, readTruth(t, out.Stdout)
 }
 
-// programOptions are what the program needs for all scenarios that can run here: a disk,
-// and a cgroup, which goes with the test.
+// programOptions returns the program's options for all scenarios that can run here: a
+// disk, and a cgroup, which is removed after the test.
 func programOptions(t testing.TB) []string {
 	t.Helper()
 	options := []string{"-d", t.TempDir()}
@@ -111,7 +113,8 @@ func programOptions(t testing.TB) []string {
 	return options
 }
 
-// removeCgroup removes a cgroup and those in it, once their last threads have gone.
+// removeCgroup removes a cgroup and the cgroups below it, once their last threads
+// have ended.
 func removeCgroup(dir string) {
 	for range 100 {
 		inside, _ := filepath.Glob(filepath.Join(dir, "*", "cgroup.procs"))
@@ -125,7 +128,7 @@ func removeCgroup(dir string) {
 	}
 }
 
-// spansOf are the marked spans of a recording, by the thread.
+// spansOf returns the marked spans of a recording by thread.
 func spansOf(events []event.Event) map[int32]why.Span {
 	spans := map[int32]why.Span{}
 	for i := range events {
@@ -145,7 +148,7 @@ func spansOf(events []event.Event) map[int32]why.Span {
 	return spans
 }
 
-// explain has runtime/why explain the marked spans.
+// explain lets runtime/why explain the marked spans.
 func explain(events []event.Event) map[int32]*result.WhySpan {
 	told := map[int32]*result.WhySpan{}
 	for tid, s := range spansOf(events) {
@@ -154,7 +157,8 @@ func explain(events []event.Event) map[int32]*result.WhySpan {
 	return told
 }
 
-// scenarios are those whose causes can be told here: no tracepoint tells of quotas.
+// scenarios returns the scenarios whose causes can be observed here: no tracepoint
+// reports quotas.
 func scenarios() []string {
 	names := []string{
 		"mutex-sleep", "mutex-compute", "mutex-disk", "disk", "timer", "computes", "chain", "child", "behind",
@@ -166,8 +170,8 @@ func scenarios() []string {
 	return names
 }
 
-// What the program says is what its recording tells, and of a recording with losses
-// nothing else.
+// The causes from a recording equal the program's truth; with losses they are the
+// same or unknown.
 func TestRecording(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.GCC)...)
 	causes := program(t)

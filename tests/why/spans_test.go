@@ -10,9 +10,11 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file checks that it makes no difference what made a span: a join, a fold, or both and a split.
+// This file checks that causes do not depend on the operator that makes a span: a join, a fold, or
+// both and a split.
 
-// asPairs, asFold and asParts are scripts that explain the marked spans, each with its spans.
+// asPairs, asFold and asParts are scripts that explain the marked spans, each with spans from
+// another operator.
 const (
 	head = `"""Marked spans."""
 
@@ -43,8 +45,8 @@ def main():
 `
 )
 
-// cut are the parts of spans between two times, as one would be told alone; the last link only, since
-// a chain is followed up to the begin of what is explained.
+// cut returns the parts of spans between two times, as if that time were explained alone. It keeps
+// only the last link, because a chain is followed only to the begin of the explained span.
 func cut(all []*result.WhySpan) (parts []result.WhyPart) {
 	for _, s := range all {
 		for _, p := range s.Parts {
@@ -60,8 +62,8 @@ func cut(all []*result.WhySpan) (parts []result.WhyPart) {
 	return parts
 }
 
-// checkStates has the sleep of a thread explained, which is a span of task-state: nobody but the thread
-// itself knows of it what it waits for, and somebody else ends it.
+// checkStates explains the sleep of a thread, which is a span of task-state: only the thread's own
+// events show what it waits for, and another thread ends it.
 func checkStates(t *testing.T, file string, timer truth) {
 	t.Helper()
 	out := testkit.Run(t, testkit.PPScript(t), "--input", file, "why", "task-state --filter timer",

@@ -19,14 +19,15 @@ type truth struct {
 	Parts []truthPart
 }
 
-// A truthPart is what a cause took of a span. Chain are the names of the threads that lead to it.
+// A truthPart is the time of a cause in a span. Chain has the names of the threads that lead to
+// the cause.
 type truthPart struct {
 	Kind, Chain string
 	Least, Most int64
 }
 
-// unnamed is the truth where the event was lost by which the thread gave itself the scenario's name: causes
-// come by the name that it had before.
+// unnamed is the truth if the event was lost by which the thread took the scenario's name: causes
+// then have its previous name.
 func (t truth) unnamed(before string) truth {
 	t.Parts = slices.Clone(t.Parts)
 	for i := range t.Parts {
@@ -37,7 +38,7 @@ func (t truth) unnamed(before string) truth {
 	return t
 }
 
-// hasCause reports that a cause is the cause of the part.
+// hasCause reports whether a cause is the cause of the part.
 func (p truthPart) hasCause(cause result.WhyLink) bool {
 	switch p.Kind {
 	case "stolen":
@@ -46,7 +47,7 @@ func (p truthPart) hasCause(cause result.WhyLink) bool {
 	return cause.Kind.String() == p.Kind
 }
 
-// not says that something else was told of the part.
+// not returns the message that the part has another cause.
 func (p truthPart) not(name string, got int64) string {
 	return fmt.Sprintf("%s: %s of %s: got %d ns, want %d to %d", name, p.Kind, p.Chain, got, p.Least, p.Most)
 }
@@ -55,7 +56,7 @@ func isStolen(kind result.WhyKind) bool {
 	return kind == result.WhyIRQ || kind == result.WhySoftirq || kind == result.WhySteal
 }
 
-// readTruth reads what the program printed.
+// readTruth parses the output of the program.
 func readTruth(t testing.TB, output string) (all []truth) {
 	t.Helper()
 	for line := range strings.Lines(output) {
@@ -71,7 +72,8 @@ func readTruth(t testing.TB, output string) (all []truth) {
 	return all
 }
 
-// chain are the names of the threads of a part's path, the span's first.
+// chain returns the names of the threads in a part's path; the span's thread is
+// the first.
 func chain(p *result.WhyPart) string {
 	var names []string
 	for _, link := range p.Path {
@@ -96,18 +98,19 @@ func checkSum(s *result.WhySpan) (wrong []string) {
 	return wrong
 }
 
-// A Proof has the scenarios whose breakdown was the truth, in one run of several: others
-// who work and trace on the machine disturb one or the other.
+// A Proof collects the scenarios whose breakdown equalled the truth in one of several
+// runs: other work and tracers on the machine disturb some of them in each run.
 type Proof struct {
 	Right map[string]bool
-	// Percent is by how much of its length the breakdown of a span may be beside the truth; 0 is 2.
+	// Percent is the allowed difference between breakdown and truth, in percent of the span's
+	// length; 0 means 2.
 	Percent int64
-	// Guest has what is told wrong measured again: where the host keeps the CPU while a read is begun, the
-	// disk is ready before the thread sleeps, and the system call took the time.
+	// Guest allows wrong causes to be measured again: if the host takes the CPU away while a read
+	// begins, the disk is ready before the thread sleeps, and the time belongs to the system call.
 	Guest bool
 }
 
-// Output compares what ppscript why, with --format json, and the program printed, and reports the
+// Output compares the JSON output of ppscript why with the output of the program, and reports the
 // scenarios that were never right.
 func (p *Proof) Output(t testing.TB, output string) (missing []string) {
 	t.Helper()
@@ -118,8 +121,8 @@ func (p *Proof) Output(t testing.TB, output string) (missing []string) {
 	return p.check(t, truths, readShown(t, output))
 }
 
-// check compares what was told of spans with the truth, and reports the scenarios that were never right.
-// Parts that do not add up, and causes that took less than is told, are errors at once.
+// check compares the breakdowns of spans with the truth, and reports the scenarios that were never
+// right. Parts that do not add up, and causes that are too long, are errors at once.
 func (p *Proof) check(t testing.TB, truths []truth, told map[int32]*result.WhySpan) (missing []string) {
 	t.Helper()
 	if p.Right == nil {
@@ -151,10 +154,10 @@ func (p *Proof) check(t testing.TB, truths []truth, told map[int32]*result.WhySp
 	return missing
 }
 
-// near is by how much a breakdown may be beside the truth.
+// near is the allowed difference between a breakdown and the truth.
 func (p *Proof) near(want truth) int64 { return max(want.NS*cmp.Or(p.Percent, 2)/100, 100_000) }
 
-// wrong reports causes of which more is told than is so, or something else.
+// wrong returns causes that are too long, or that are not in the truth.
 func (p *Proof) wrong(want truth, got *result.WhySpan) (wrong []string) {
 	for _, part := range want.Parts {
 		if sum, or := part.in(got); sum > part.Most+p.near(want) || sum+or < part.Least-p.near(want) {
@@ -164,8 +167,8 @@ func (p *Proof) wrong(want truth, got *result.WhySpan) (wrong []string) {
 	return wrong
 }
 
-// lacking reports causes of which less is told than is so. The program does not know of interrupts,
-// and some kernels do not tell of all events (see runtime/why/unseen.go): then as much is unknown.
+// lacking returns causes that are too short. The program cannot see interrupts, and some kernels do
+// not report all events (see runtime/why/unseen.go): then this time is unknown.
 func (p *Proof) lacking(want truth, got *result.WhySpan) (lacking []string) {
 	for _, part := range want.Parts {
 		if sum, _ := part.in(got); sum+stolen(got)+unknown(got) < part.Least-p.near(want) {
@@ -175,8 +178,8 @@ func (p *Proof) lacking(want truth, got *result.WhySpan) (lacking []string) {
 	return lacking
 }
 
-// in adds up what a breakdown has of a part. What the program itself does not know may have been told
-// instead: interrupts, others that had the CPU, and what is unknown.
+// in adds up the time of a part in a breakdown. The breakdown may have causes instead that the
+// program cannot see: interrupts, other threads that had the CPU, and unknown time.
 func (p truthPart) in(s *result.WhySpan) (sum, instead int64) {
 	for i := range s.Parts {
 		part := &s.Parts[i]
@@ -200,7 +203,7 @@ func unknown(s *result.WhySpan) (ns int64) {
 	return ns
 }
 
-// stolen is what interrupts took of a span.
+// stolen is the time of interrupts in a span.
 func stolen(s *result.WhySpan) (ns int64) {
 	for i := range s.Parts {
 		if part := &s.Parts[i]; isStolen(part.Cause().Kind) {
@@ -210,7 +213,7 @@ func stolen(s *result.WhySpan) (ns int64) {
 	return ns
 }
 
-// story tells a breakdown in lines, for messages.
+// story returns a breakdown as lines, for messages.
 func story(s *result.WhySpan) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d ns %s\n", s.Task.Comm, s.NS(), s.Doubt)
@@ -240,8 +243,8 @@ func story(s *result.WhySpan) string {
 	return b.String()
 }
 
-// BesideShell is a piece of shell: a virtual machine whose CPU, a marked span, shares that of the process
-// with a shell which computes. The guest counts down from spin between two exits.
+// BesideShell is a shell script. It runs a virtual machine whose virtual CPU, a marked span, shares
+// a CPU with a shell that computes. The guest counts down from spin between two exits.
 func BesideShell(minikvm string, spin int) string {
 	const script = "while :; do :; done & shell=$!; %s -spin %d -mark 200ms 100000000; status=$?; " +
 		"kill $shell; exit $status"

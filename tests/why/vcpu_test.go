@@ -10,9 +10,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A virtual CPU that its host does not run: it shares its CPU with a shell that computes. What the host tells
-// of its thread is what the kernel's account of the thread says. tests/vm has the same on a host that is
-// a guest itself, for machines that have no virtual machines.
+// A virtual CPU that does not run all the time, because it shares its CPU with a shell that
+// computes. The causes of its thread's time equal the kernel's account of the thread. tests/vm has
+// the same test on a host that is itself a guest, for machines that cannot run virtual machines.
 func TestVirtualCPU(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Program("taskset"))...)
 	minikvm := testkit.Build(t, "tests/vm/minikvm")
