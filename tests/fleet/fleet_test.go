@@ -180,7 +180,7 @@ func TestAgentsReadAndStartNothing(t *testing.T) {
 		{"probe /etc/shadow: not for other machines", `"name": "trace", "options": [{"name": "events",
 			"values": ["uprobe:main@\"/etc/shadow\""]}]`},
 	} {
-		end, err := nc.SubscribeSync(fmt.Sprintf("ppscript.2.*.x%d.*", i)) // the answer to the job, and its end
+		end, err := nc.SubscribeSync(fmt.Sprintf("ppscript.2.*.x%d.*", i)) // answer and end of the job
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// asks are folds that ask for states of others: of another thread, of the thread at hand by
-// events that both take, by a text, and of a fold that asks itself.
+// asks are folds that read states of other folds: of another thread, of the current thread
+// with events that both folds use, by a text key, and of a fold that reads a state itself.
 const asks = `
 enter = tracepoint("raw_syscalls:sys_enter")
 exit = tracepoint("raw_syscalls:sys_exit")
@@ -55,7 +55,7 @@ func TestAsksAgree(t *testing.T) {
 	agree(t, asks)
 }
 
-// explained is what explain says of a program.
+// explained returns the output of explain for a script.
 func explained(t *testing.T, program string) string {
 	t.Helper()
 	out, err := exec.Command(testkit.PPScript(t), "explain", script(t, program)).CombinedOutput()
@@ -65,14 +65,14 @@ func explained(t *testing.T, program string) string {
 	return string(out)
 }
 
-// Where what a fold emits leaves the kernel, it asks there.
+// A fold whose events leave the kernel reads the state in the kernel.
 func TestAsksAgreeWhereCut(t *testing.T) {
 	program := asks[:strings.Index(asks, "    return [")] +
 		`    return [seen.where("n == 3 && id == 110").log(), seen.by("id").count()]` + "\n"
 	agreeWhereCut(t, 1, func() string { return program }, "folds")
 }
 
-// A fold that asks and one that is asked run in one place.
+// A fold that reads a state runs in the same tier as the fold with this state.
 func TestAsksStayTogether(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	out := explained(t, strings.Replace(asks, "tid = e._tid", "tid = [e._tid][0]", 1))

@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// besides are results that get events themselves, of which some leave the kernel beside what
-// joins and folds in programs make of them, and results of these.
+// besides are results of the events themselves, some of which leave the kernel, while joins
+// and folds in programs use the same events; and results of these joins and folds.
 var (
 	besides = []string{
 		`enter.where("id == 110").log()`,
@@ -30,8 +30,8 @@ var (
 	}
 )
 
-// Events that leave the kernel beside what programs make of them are those that they are natively,
-// and so is all else.
+// Events that leave the kernel while programs also use them are the same as natively, and so are
+// all other results.
 func TestRandomEventsBesideAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(3))
 	agreeWhereCut(t, 5, func() string {
@@ -57,8 +57,8 @@ def main(o):
 	}, "join")
 }
 
-// What lines show of an event beside its fields is the same, too: whole records of many sizes, with
-// the flags of the moment.
+// The parts of a line besides the event's fields are the same too: whole records of many sizes,
+// with the flags of the moment.
 func TestWholeRecordsBesideAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	testkit.Again(t, func() (wrong []string) {
@@ -84,8 +84,8 @@ def main(o):
 	})
 }
 
-// flagged are the events of logs with their flags, sorted, but for the one that other CPUs set at
-// any time.
+// flagged returns the events of logs with their flags, sorted, without the flag that other CPUs
+// may set at any time.
 func flagged(t *testing.T, output string) (list []string) {
 	t.Helper()
 	for _, e := range testkit.Events(t, output) {

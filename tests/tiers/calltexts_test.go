@@ -15,8 +15,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// callTexts groups by texts of system calls, and asks for them: texts that are there when the
-// call begins, and others that are there when it ends.
+// callTexts groups by texts of system calls, and uses them in conditions: texts that are in
+// memory when the call begins, and texts that are only when it ends.
 const callTexts = `
 enter = tracepoint("syscalls:sys_enter_openat").where("mode == 6999")
 exit = tracepoint("syscalls:sys_exit_openat")
@@ -38,8 +38,9 @@ def main(o):
     ]
 `
 
-// openTexts has the kernel open files whose names lie in pages that are in memory and in
-// others, none of which is there, and returns how often it did so by name.
+// openTexts makes system calls that open files that do not exist. Their names lie in
+// pages that are in memory and in pages that are not. It returns the number of calls by
+// name.
 func openTexts(t *testing.T, untouched []uintptr, name func(i int) string) map[string]int64 {
 	t.Helper()
 	runtime.LockOSThread()
@@ -63,7 +64,8 @@ func openTexts(t *testing.T, untouched []uintptr, name func(i int) string) map[s
 	return want
 }
 
-// Texts are sent where ppscript groups by them, which it does beside a log.
+// Texts are sent if ppscript groups by them, which it does for scripts with a
+// log.
 const alsoLogged = `
 logged = tracepoint("syscalls:sys_enter_openat").where("mode == 6998")
 
@@ -71,7 +73,7 @@ def main(o):
     return of_programs(o) + [logged.log()]
 `
 
-// The tables are the same in both tiers, and the names those that were opened.
+// The tables are the same in both tiers, with the names that were opened.
 func TestTextsOfCallsAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	name := func(i int) string { return fmt.Sprintf("/no/such/%d/%d", os.Getpid(), i%7) }
@@ -89,7 +91,7 @@ func TestTextsOfCallsAgree(t *testing.T) {
 		}
 		tables = append(tables, testkit.Tables(t, out.Stdout))
 		for _, table := range tables[len(tables)-1] {
-			delete(table.Loss, "unmatched") // returns from whatever else this process opened meanwhile
+			delete(table.Loss, "unmatched") // returns from other calls of this process meanwhile
 		}
 	}
 	for _, wrong := range compareAll(t, tables[0], tables[1]) {
@@ -106,7 +108,7 @@ func TestTextsOfCallsAgree(t *testing.T) {
 	}
 }
 
-// A call that does not end while programs run is in no group, and is told.
+// A call that does not end while programs run is in no group, and is reported.
 func TestCallsThatDoNotEnd(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	pipe := t.TempDir() + "/pipe"

@@ -17,8 +17,8 @@ import (
 	"ppscript/tests/testkit/criserver"
 )
 
-// whoseEvents groups events of two processes by whose they are, in all ways in which keys are
-// made: by name, of pairs, within other expressions, as a column, in a condition.
+// whoseEvents groups events of two processes by cgroup, container, pod and unit, with every
+// form of key: by name, of pairs, within other expressions, as a column, in a condition.
 const whoseEvents = `
 call = tracepoint("syscalls:sys_enter_getppid")
 end = tracepoint("syscalls:sys_exit_getppid")
@@ -36,7 +36,7 @@ def main(o):
     ]
 `
 
-// A nest is cgroups of a service and of a pod's container, below a slice of the test's own.
+// A nest has the cgroups of a service and of a pod's container, below a slice of the test.
 type nest struct {
 	*testing.T
 	root                     string
@@ -44,7 +44,7 @@ type nest struct {
 	unit, id, pod, scopeName string
 }
 
-// newNest needs a hierarchy of version 2; the cgroups are not there yet.
+// newNest needs a hierarchy of version 2; it does not create the cgroups yet.
 func newNest(t *testing.T, mark int) *nest {
 	t.Helper()
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
@@ -89,9 +89,9 @@ func (n *nest) move(l *testkit.Target, path string) {
 	}
 }
 
-// Work in cgroups of a service and of a pod's container is told apart in both tiers, and
-// is as much as the programs did. One of the cgroups is made while the tiers look, and
-// both are gone when their rows are read.
+// Both tiers attribute the work in cgroups of a service and of a pod's container
+// correctly, and count as much as the programs did. One of the cgroups is created while
+// the tiers observe, and both are removed when their rows are read.
 func TestWhoseEventsAre(t *testing.T) {
 	n := newNest(t, 0)
 	n.make(n.service)
@@ -105,8 +105,8 @@ func TestWhoseEventsAre(t *testing.T) {
 	n.move(many, n.container)
 	few.Do()
 	many.Do()
-	// perf tells a tracer of some processes nothing of cgroups that others make: the events are
-	// read while it is there.
+	// perf does not report cgroups that other processes create to a tracer of single processes,
+	// so the events are read while the cgroup exists.
 	time.Sleep(time.Second)
 	n.move(few, "/")
 	n.move(many, "/")
@@ -141,8 +141,8 @@ func TestWhoseEventsAre(t *testing.T) {
 	}
 }
 
-// A unit, a pod and a container are targets: their threads are observed, and no others. The
-// kubelet's runtime tells the names.
+// With a unit, a pod or a container as target, exactly its threads are observed. The names
+// come from the kubelet's runtime.
 func TestTargetsByWhose(t *testing.T) {
 	n := newNest(t, 1)
 	socket, pod := filepath.Join(t.TempDir(), "sock"), "shop/"+n.unit
@@ -202,8 +202,8 @@ def main(o):
 	many.End()
 }
 
-// A unit that has its cgroup in a hierarchy of version 1, where no event opens by it, is
-// observed by its processes and what they start, in both tiers; no other process is.
+// If a unit has its cgroup in a hierarchy of version 1, by which no event can be opened,
+// both tiers observe exactly its processes and the processes that they start.
 func TestUnitOfVersion1(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	root := filepath.Join(t.TempDir(), "v1")
@@ -234,7 +234,7 @@ def main(o):
     calls = tracepoint("syscalls:sys_enter_getppid")
     return merge(calls, tracepoint("syscalls:sys_enter_execve")).by("pid").count()
 `)
-	const want = 700 + 5 // children execute something else
+	const want = 700 + 5 // children execute another program
 	var tracers []*testkit.Process
 	engines := []string{"bpf", "perf"}
 	for _, engine := range engines {

@@ -7,8 +7,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// sentFields are results that need the events themselves, one program for each plan:
-// what cannot be sent would send none of them.
+// sentFields are results that need the events themselves, one script for each plan,
+// because one field that cannot be sent would prevent sending all.
 var sentFields = map[string]string{
 	"last": `
 exit = tracepoint("raw_syscalls:sys_exit")
@@ -37,7 +37,7 @@ def main(o):
 `,
 }
 
-// Events that programs send make the tables that whole records make.
+// Tables from events that programs send equal tables from whole records.
 func TestProjectionAndWholeAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	for name, program := range sentFields {
@@ -45,7 +45,8 @@ func TestProjectionAndWholeAgree(t *testing.T) {
 	}
 }
 
-// A log of what only programs see has whole records; the run says how.
+// A log with values that only programs can read has whole records; the run
+// reports how it gets them.
 func TestMomentOfTracepoints(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	l := testkit.StartTarget(t, "-getppid", "50", "-fail", "5")

@@ -11,7 +11,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// consumers are those that are given every event that programs send, and make no
+// consumers are results that receive every event that programs send, and make no
 // table of groups: functions of the script, a database, a picture. DIR is replaced.
 const consumers = emitting + `
 related = join([enter], [exit], key = "_tid")
@@ -41,8 +41,8 @@ def main(o):
     ]
 `
 
-// Records of programs reach a reader of every event: as often as the target
-// called, and with what is read natively.
+// Every record of programs reaches these consumers: as many as the target's
+// calls, with the same values as natively.
 func TestConsumersOfEmitsAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const calls = 200
@@ -91,8 +91,8 @@ func TestConsumersOfEmitsAgree(t *testing.T) {
 	})
 }
 
-// consumed are the lines that functions printed, the rows of the query, and the
-// numbers of the files beside the pictures, sorted; without times.
+// consumed returns the lines that functions printed, the rows of the query, and
+// the numbers in the files of the pictures, sorted and without times.
 func consumed(t *testing.T, output, dir string) (list []string) {
 	t.Helper()
 	for line := range strings.Lines(output) {

@@ -9,7 +9,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A detail is a pair with what happened around it.
+// A detail is a pair with the events around it.
 type detail struct {
 	Name, Pair    string
 	Incomplete    bool
@@ -42,7 +42,8 @@ func (d *detail) part(name string) (list []string) {
 	return list
 }
 
-// details are those of an output, and what happened between start and end of each, sorted.
+// details returns the details of an output, with the events between start and end of each,
+// sorted.
 func details(t *testing.T, output string) (list []string) {
 	t.Helper()
 	for _, d := range testkit.All[detail](t, output, "detail") {
@@ -53,8 +54,8 @@ func details(t *testing.T, output string) (list []string) {
 	return list
 }
 
-// twoDetails are the details of two joins, which share an event, with texts whose place only
-// the record tells.
+// twoDetails are the details of two joins that share an event, with texts whose place is
+// only in the record.
 const twoDetails = `
 enter, exit = tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")
 exec, end = tracepoint("sched:sched_process_exec"), tracepoint("sched:sched_process_exit")
@@ -68,7 +69,8 @@ def main(o):
     ]
 `
 
-// stackedDetails are those of events with stacks, also of events without a partner.
+// stackedDetails are details of events with stacks, also of events without a
+// partner.
 const stackedDetails = `
 enter, exit = tracepoint("raw_syscalls:sys_enter").stack(), tracepoint("raw_syscalls:sys_exit")
 switch = tracepoint("sched:sched_switch").stack(user = False)
@@ -82,11 +84,11 @@ def main(o):
     ]
 `
 
-// What programs keep of events around pairs is what is natively around them, of each join.
+// The events around pairs that programs keep are the same as natively, for each join.
 func TestDetailsAgree(t *testing.T) { detailsAgree(t, twoDetails, "-exec", "2") }
 
-// They have the stacks, too. perf leaves a task that ends before its last switches, so there
-// is none.
+// They have the stacks too. perf stops observing a task that ends before its last switches,
+// so no task ends here.
 func TestDetailsWithStacksAgree(t *testing.T) { detailsAgree(t, stackedDetails, "-sleep", "10") }
 
 func detailsAgree(t *testing.T, program string, does ...string) {
@@ -112,8 +114,8 @@ func detailsAgree(t *testing.T, program string, does ...string) {
 	})
 }
 
-// weightedDetails are those of events that stand for a time, and are about the task that took
-// it: of all tasks, since perf brings them to that one.
+// weightedDetails are details of events that stand for a time and concern the task that used
+// it. All tasks are observed, because perf assigns the events to that task.
 const weightedDetails = `
 enter, exit = tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")
 stat = tracepoint("sched:sched_stat_runtime")
@@ -123,7 +125,7 @@ def main(o):
     return calls.where("start.id == 35 || start.id == 230").slow(than = 1 * ns, detail = detail(same = "tid"))
 `
 
-// Events that have weights are kept by programs too.
+// Programs keep events with weights too.
 func TestDetailsWithWeightsAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	testkit.Again(t, func() (wrong []string) {
@@ -150,8 +152,8 @@ func TestDetailsWithWeightsAgree(t *testing.T) {
 		if len(a) != len(b) || len(b) < 20 || ran < 10 {
 			return []string{fmt.Sprintf("got %d details, want %d with %d times", len(a), len(b), ran)}
 		}
-		// A program that ends a pair wakes its reader, for which the kernel notes how long
-		// the task ran: perf ends the pair behind that.
+		// A program that ends a pair wakes its reader, at which the kernel accounts the
+		// task's run time: perf ends the pair after that event.
 		for i := range a {
 			x, y := strings.TrimRight(a[i], "]"), strings.TrimRight(b[i], "]")
 			const stat = "sched_stat_runtime"
@@ -172,8 +174,8 @@ def main(o):
     return calls.slow(than = 1 * ns, detail = detail(before = 10 * s, same = "tid"))
 `
 
-// Where the memory of programs is too small, the newest events are shown, all of them since
-// a time that is told.
+// If the memory of programs is too small, the newest events are shown, complete from a
+// reported time on.
 func TestOverwrittenDetailsSayIt(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	testkit.Again(t, func() (wrong []string) {
@@ -197,7 +199,7 @@ func TestOverwrittenDetailsSayIt(t *testing.T) {
 			wrong = append(wrong, fmt.Sprintf("got events from %d on, want none before %d",
 				few.Events[0].Since, few.CompleteSince))
 		}
-		const most = 512 // of 32 KiB; some have come since
+		const most = 512 // events in 32 KiB, and some that came later
 		if n := len(got); n < 16 || n > most || len(want) < 4000 || !slices.Equal(got, want[len(want)-n:]) {
 			wrong = append(wrong, fmt.Sprintf("got %d events before, want the last of %d:\n%.2000s",
 				n, len(want), got))

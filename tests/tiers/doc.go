@@ -1,5 +1,5 @@
-// Package tiers tests that per-event code gives the same result wherever it
-// runs: in the kernel's filter, natively, interpreted. The random differential
-// tests of native and interpreted code are beside runtime/script/frontend; here are
-// those that need the kernel.
+// Package tiers tests that per-event code gives the same result wherever it runs:
+// in the kernel's filter, natively, or interpreted. The random comparisons of
+// native and interpreted code are in runtime/script/frontend; this package has the
+// tests that need the kernel.
 package tiers

@@ -12,8 +12,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// emitting are folds whose emitted events do not depend on the times of an engine:
-// of a thread, of a process with a text in its state, of pairs, of several columns.
+// emitting are folds whose emitted events do not depend on an engine's clock: of a
+// thread, of a process with a text in its state, of pairs, of several columns.
 const emitting = `
 enter = tracepoint("raw_syscalls:sys_enter")
 exit = tracepoint("raw_syscalls:sys_exit")
@@ -70,7 +70,7 @@ spans = merge(enter.let(ret = "0"), exit).fold("_tid", {"since": 0, "nr": -1, "n
     begin = "since")
 `
 
-// What a random plan is made of, beside these.
+// Other parts of a random plan.
 var (
 	emitPredicates = []string{
 		`"nr == 110"`, `"failed"`, `"n > 3"`, `"nr != 110 && n % 2"`, `"who ~ \"load*\""`,
@@ -88,7 +88,8 @@ var (
 	}
 )
 
-// randomEmits is a plan of folds, some of whose results need what they emit; of are the streams.
+// randomEmits returns a script of folds, some of whose results need the emitted events; of are
+// the streams.
 func randomEmits(r *rand.Rand, of []string) string {
 	var results []string
 	add := func(forms []string) {
@@ -118,7 +119,7 @@ def main(o):
 `
 }
 
-// Wherever a plan is cut behind folds, its results are those that it has natively.
+// Wherever a plan is cut after folds, its results are the same as natively.
 func TestRandomEmitsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
 	of := []string{"calls", "spells", "pairs", "opened", "thirds", "spans"}
@@ -129,8 +130,9 @@ func TestRandomEmitsAgree(t *testing.T) {
 	agreeWhereCut(t, plans, func() string { return randomEmits(r, of) }, "folds")
 }
 
-// What a fold emits is shown with the event that began its state, and the one at hand,
-// with all that the kernel has of them. So are pairs, of events in contexts of two kinds.
+// An emitted event is shown with the event that began the state and the current event,
+// with all that the kernel records about them. So are pairs, with events in two kinds of
+// context.
 func TestEmitsBetweenEventsAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const calls, sleeps = 50, 10
@@ -167,7 +169,7 @@ def main(o):
 	})
 }
 
-// inText is run with results as text.
+// inText runs a script with text output.
 func inText(t *testing.T, l *testkit.Target, engine, program string) *testkit.Process {
 	t.Helper()
 	p := testkit.Start(t, testkit.PPScript(t), script(t, program), "--engine", engine, "-v",
@@ -176,10 +178,10 @@ func inText(t *testing.T, l *testkit.Target, engine, program string) *testkit.Pr
 	return p
 }
 
-// clock is the time of an event, as lines show it.
+// clock matches the time of an event in a line.
 var clock = regexp.MustCompile(`\d+\.\d{6}: `)
 
-// onlyIn are the lines of a that b has not.
+// onlyIn returns the lines of a that b lacks.
 func onlyIn(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(line string) bool { return slices.Contains(b, line) })
 }
@@ -187,12 +189,12 @@ func onlyIn(a, b []string) []string {
 // shownLines matches the events whose lines are compared.
 var shownLines = regexp.MustCompile(`sys_enter: |sys_exit: |sched_switch: `)
 
-// toYield is the flag of a line that says whether the CPU is to be given up. An interrupt may
-// change it between the two readings of one event.
+// toYield matches the flag of a line for need-resched. An interrupt may change it between the
+// two engines' readings.
 var toYield = regexp.MustCompile(`^(\s*\S+\s+\d+ .).(.. \[)`)
 
-// between are headings and the lines of events below them, but for their times and whether
-// the CPU is to be given up, sorted.
+// between returns headings and the lines of events below them, without times and the flag
+// need-resched, sorted.
 func between(output string) (list []string) {
 	for _, line := range strings.Split(output, "\n") {
 		if _, heading, ok := strings.Cut(line, "heading "); ok {
@@ -206,8 +208,8 @@ func between(output string) (list []string) {
 	return list
 }
 
-// Emitted events that did not fit into a buffer are counted, each: with them the lines
-// are as many as the table says, which programs count.
+// Every emitted event that did not fit into a buffer is counted: lines and losses
+// together are as many as the table has, which programs count.
 func TestLostEmitsAreCounted(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const calls = 200000
@@ -230,8 +232,8 @@ def main(o):
 	}
 }
 
-// Programs that ask which threads are observed, and send what folds emit, see all of the
-// target's life: the first record ends nothing.
+// Programs that check which threads are observed, and send emitted events, observe the
+// whole life of the target: the first record ends nothing.
 func TestKernelEmitsOfTracedThreads(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	agree(t, `

@@ -10,9 +10,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// stacking has a fold that emits the stack of the event at hand, one that emits a stack of
-// an event before, also when its states are flushed, and one that does both and keeps the
-// event that began its state.
+// stacking has a fold that emits the stack of the current event, one that emits the stack
+// of an earlier event, also when its states are flushed, and one that does both and keeps
+// the event that began its state.
 const stacking = `
 enter, exit = tracepoint("raw_syscalls:sys_enter").stack(), tracepoint("raw_syscalls:sys_exit").let(id = "-1")
 
@@ -50,8 +50,8 @@ def main(o):
     ]
 `
 
-// Stacks that folds emit are the same where programs run the folds, those of events before
-// the one at hand as well.
+// Stacks that folds emit are the same if programs run the folds, including stacks of
+// earlier events.
 func TestStacksOfEmitsAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const calls = 40
@@ -81,7 +81,7 @@ func TestStacksOfEmitsAgree(t *testing.T) {
 	})
 }
 
-// Stacks of many processes are more than programs have room for, unless --engine bpf is given.
+// Programs do not have room for the stacks of many processes, unless --engine bpf is given.
 func TestStacksOfAllAreHeldHere(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	path := script(t, stacking)
@@ -99,7 +99,8 @@ func TestStacksOfAllAreHeldHere(t *testing.T) {
 	}
 }
 
-// withStacks are the lines of logs with their stacks, sorted, but for their times.
+// withStacks returns the lines of logs with their stacks, sorted and without
+// times.
 func withStacks(t *testing.T, output string) (list []string) {
 	t.Helper()
 	for _, e := range testkit.Events(t, output) {

@@ -9,8 +9,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Of evaluations that fail in programs it is said of which events they were, and what can fail. With
-// nothing left to show, the run fails.
+// For evaluations that fail in programs, a message says for which events, and what can fail. If no
+// result is left, the run fails.
 func TestFailuresOfProgramsAreTold(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	const program = `tracepoint("raw_syscalls:sys_enter").by(lambda e: 100 // (e.id - e.id)).count()`
@@ -24,7 +24,7 @@ func TestFailuresOfProgramsAreTold(t *testing.T) {
 	}
 }
 
-// A wrong enumerator is told before anything is opened, with the name that was meant.
+// A wrong enumerator is reported before anything is opened, with the nearest name.
 func TestWrongEnumeratorsAreTold(t *testing.T) {
 	testkit.Requires(t, testkit.BTF)
 	for _, where := range []string{`"prev_pid == PIDTYPE_TGIDD"`,

@@ -9,8 +9,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// both measures the time from a KVM exit to the entry behind it twice: with a
-// join, and with a state machine of the script's own.
+// both measures the time from a KVM exit to the next entry twice: with a join,
+// and with a fold of the script.
 const both = `
 def step(s, e):
     if e.name == "kvm_exit":
@@ -31,7 +31,8 @@ def main(o):
     return [summary(pairs, "start.exit_reason", "delay"), summary(mine, "reason", "took")]
 `
 
-// TestFoldMeasuresWhatJoinDoes is over a recording, in both tiers.
+// TestFoldMeasuresWhatJoinDoes compares the two over a recording, in both
+// tiers.
 func TestFoldMeasuresWhatJoinDoes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "both.star")
 	if err := os.WriteFile(file, []byte(both), 0o644); err != nil {

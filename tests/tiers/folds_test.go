@@ -106,8 +106,8 @@ func TestKernelFoldsAgree(t *testing.T) {
 	})
 }
 
-// Two CPUs work on one state all the time, and none of their events is lost
-// without being counted.
+// Two CPUs work on one state all the time, and each of their events is
+// processed or counted as lost.
 func TestKernelFoldIsExact(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.CPU1)...)
 	const calls = 50000
@@ -158,7 +158,8 @@ def main(o):
 	}
 }
 
-// Inside the kernel as well, the oldest states go before there is no room: their keys begin anew.
+// Inside the kernel too, the oldest states are evicted before the map is full: their keys begin
+// anew.
 func TestKernelFoldGivesUpTheOldest(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const room, calls = 128, 200
@@ -173,7 +174,7 @@ def main(o):
     return calls.fold(lambda e: e.args[0], {"n": 0}, step, limit = %d).by("n").count()
 `, room))
 	l.Do()
-	time.Sleep(6 * time.Second) // a look at how full the map is
+	time.Sleep(6 * time.Second) // until ppscript checks how full the map is
 	l.Do()
 	out := p.Stop().Want(t, 0)
 	l.End()
@@ -185,7 +186,8 @@ def main(o):
 			begun = row.Int(t, "count")
 		}
 	}
-	// Each call emits, or has no state for want of room; what was given up is counted beside.
+	// Each call emits an event, or has no state because there is no room; evicted states are
+	// counted in addition.
 	gone := begun - room
 	if gone < room/8 || emitted+table.Loss["evicted"]-gone != 2*calls {
 		t.Errorf("got %d begun and %d emitted of two times %d calls, losses %v: want some of %d keys given up",
@@ -193,12 +195,13 @@ def main(o):
 	}
 }
 
-// States that are flushed while two CPUs work on them lose no event, and tell none twice.
+// States that are flushed while two CPUs work on them lose no event, and report none
+// twice.
 func TestKernelFlushIsExact(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.CPU1)...)
 	calls := int64(3000000)
 	if testing.Short() {
-		calls /= 5 // still many intervals where a guest is slow
+		calls /= 5 // this still gives many intervals in a slow guest
 	}
 	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls), "-cpus", "2")
 	p := run(t, l, "bpf", `
@@ -231,7 +234,7 @@ def main(o):
 	}
 }
 
-// What programs cannot do is said, and done by ppscript.
+// If programs cannot run a fold, explain says why, and ppscript runs it.
 func TestKernelFoldSaysWhyNot(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	f := func(step, key, more, why string) {

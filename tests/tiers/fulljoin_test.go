@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Of events that wait in vain the oldest are given up where more wait than may, in
-// programs as natively; those that may wait do so until the end.
+// If more events wait than the limit, the oldest are evicted, in programs as
+// natively; the others wait until the end.
 func TestFullJoinsAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const limit, calls = 100, 150
@@ -44,8 +44,8 @@ def main(o):
 	})
 }
 
-// The oldest go while programs run, and not the newest: of as many calls as may wait all find
-// the same call before them.
+// The oldest events are evicted while programs run, not the newest: of as many calls as may
+// wait, all find the same earlier call.
 func TestFullJoinsKeepTheNewest(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const limit, calls = 1000, 1400
@@ -58,7 +58,7 @@ def main(o):
     return pairs.agg(pairs = agg.count())
 `)
 	l.Do()
-	time.Sleep(1300 * time.Millisecond) // a look at how full the map is, and room is made
+	time.Sleep(1300 * time.Millisecond) // until ppscript has made room in the map
 	l.Do()
 	out := p.Stop().Want(t, 0)
 	l.End()

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// relating are joins of all kinds, whose pairs do not depend on the times of an engine:
-// by several columns, in a circle, of more than two stages, with events that start and
-// end nothing.
+// relating are joins of all kinds whose pairs do not depend on an engine's clock: by
+// several columns, in a circle, of more than two stages, with events that start and end
+// nothing.
 const relating = `
 enter = tracepoint("raw_syscalls:sys_enter")
 exit = tracepoint("raw_syscalls:sys_exit")
@@ -28,7 +28,7 @@ odd = join([enter.where("id != 110")], [exit.where("id % 2 == 0")], key = "_tid"
 beside = join([enter], [exit, tracepoint("sched:sched_switch").untraced()], key = "_tid")
 `
 
-// What random plans of these are made of.
+// Parts of random plans with these joins.
 var (
 	relations      = []string{"by_tuple", "by_text", "circle", "alone", "three", "four", "parts", "beside"}
 	relationsWhere = []string{
@@ -45,7 +45,7 @@ var (
 	}
 )
 
-// randomRelations is a plan of some of these joins.
+// randomRelations returns a script with some of these joins.
 func randomRelations(r *rand.Rand, joins, outside []string) string {
 	var results []string
 	add := func(forms []string) {
@@ -68,7 +68,7 @@ func randomRelations(r *rand.Rand, joins, outside []string) string {
 		",\n    ]\n"
 }
 
-// What random plans make of events that stay without a partner.
+// Results of events that stay without a partner.
 var unpairedResults = []string{
 	`%s.unpaired().by("reason", nr = "start.id", who = "start._tid").count()`,
 	`%s.unpaired(waiting = True).where("start.id %% 3 != 1").by("reason", key = "start._pid").count()`,
@@ -77,14 +77,14 @@ var unpairedResults = []string{
 	`%s.unpaired().log()`,
 }
 
-// Events without a partner are those that they are natively, for the same reasons.
+// Events without a partner are the same as natively, for the same reasons.
 func TestRandomUnpairedAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(6))
 	alone := append([]string{"crossed", "odd"}, relations...)
 	agreeWhereCut(t, 12, func() string { return randomRelations(r, alone, unpairedResults) }, "joins")
 }
 
-// What random plans make of calls that nest.
+// Results of nested calls.
 var callsResults = []string{
 	`calls.calls(times = False)`,
 	`calls.by(node = "node", depth = "depth").agg(n = agg.count(), most = agg.max("end.id"))`,
@@ -93,8 +93,9 @@ var callsResults = []string{
 	`calls.by("depth", less = "self <= delay").count()`,
 }
 
-// randomCalls is a plan of functions that begin and end with calls of some numbers, and so
-// nest in all ways: within themselves, with returns that are missing, or without entries.
+// randomCalls returns a script whose functions begin and end with system calls of some
+// numbers. So they nest in all ways: within themselves, with missing returns, or without
+// entries.
 func randomCalls(r *rand.Rand, results []string) string {
 	results = slices.Clone(results)
 	n := 2 + r.Intn(3)
@@ -114,13 +115,13 @@ func randomCalls(r *rand.Rand, results []string) string {
 		strings.Join(results[:1+r.Intn(len(results))], ",\n        ") + ",\n    ]\n"
 }
 
-// Calls nest in programs as they do natively: the same pairs, depths and trees.
+// Nested calls have the same pairs, depths and trees in programs as natively.
 func TestRandomCallsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(8))
 	agreeWhereCut(t, 14, func() string { return randomCalls(r, callsResults) }, "joins")
 }
 
-// Calls whose returns do not come, and returns without a call, are those that they are natively.
+// Calls without a return, and returns without a call, are the same as natively.
 func TestRandomUnpairedCallsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(10))
 	var results []string

@@ -13,8 +13,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// pipelines are results that fit into the kernel: predicates, keys, aggregates
-// and pairs of every kind.
+// pipelines are results that can run in the kernel: predicates, keys,
+// aggregates and pairs of every kind.
 const pipelines = `
 enter = tracepoint("raw_syscalls:sys_enter")
 exit = tracepoint("raw_syscalls:sys_exit")
@@ -52,7 +52,7 @@ def main(o):
     ]
 `
 
-// arguments read nothing but what a raw tracepoint's arguments hold.
+// arguments are results that read only the arguments of raw tracepoints.
 const arguments = `
 switch = tracepoint("sched:sched_switch")
 
@@ -71,8 +71,9 @@ def main(o):
     ]
 `
 
-// runqScript is about threads that others switch to. (Wake-ups come in interrupts,
-// which the kernel does not let programs see that are in the middle of others.)
+// runqScript observes switches to threads. (Wake-ups occur in interrupts, in which
+// the kernel does not run a program if the interrupt came in the middle of another
+// program.)
 const runqScript = `
 switch = tracepoint("sched:sched_switch")
 
@@ -85,7 +86,8 @@ def main(o):
     ]
 `
 
-// run starts a tier on a target; it is attached when it returns.
+// run starts ppscript in one tier on a target; the events are open when it
+// returns.
 func run(t *testing.T, l *testkit.Target, engine, program string, options ...string) *testkit.Process {
 	t.Helper()
 	p := testkit.Start(t,
@@ -124,8 +126,8 @@ func agree(t *testing.T, program string) {
 	})
 }
 
-// bothTiers are the tables of both tiers on one run; same says that they saw the
-// same.
+// bothTiers returns the tables of both tiers on one run; same reports whether
+// they observed the same events.
 func bothEngines(t *testing.T, program string) (a, b []testkit.Table, same bool) {
 	t.Helper()
 	l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-switch", "50")
@@ -142,7 +144,7 @@ func bothEngines(t *testing.T, program string) (a, b []testkit.Table, same bool)
 	return a, b, same
 }
 
-// compareAll says what is different in the tables of the tiers.
+// compareAll reports the differences between the tables of the tiers.
 func compareAll(t *testing.T, kernel, native []testkit.Table) (wrong []string) {
 	t.Helper()
 	if len(kernel) != len(native) || len(kernel) == 0 {
@@ -165,8 +167,8 @@ func compare(kernel, native testkit.Table) (wrong []string) {
 		}
 	}
 	for _, loss := range []string{"errors", "unmatched", "evicted", "lost"} {
-		// What one tier saw of the time between attaching both, the other
-		// may have missed: halves of calls.
+		// One tier is attached a little before the other, so it may have halves
+		// of calls that the other missed.
 		if d := kernel.Loss[loss] - native.Loss[loss]; d < -8 || d > 8 || loss != "unmatched" && d != 0 {
 			wrong = append(wrong, fmt.Sprintf("%s: got %d %s, want %d", native.Name, kernel.Loss[loss], loss,
 				native.Loss[loss]))
@@ -175,13 +177,13 @@ func compare(kernel, native testkit.Table) (wrong []string) {
 	return wrong
 }
 
-// cells are the rows of a table as texts, sorted by what comes first.
+// cells returns the rows of a table as sorted texts.
 func cells(table testkit.Table) [][]string {
 	var rows [][]string
 	for _, r := range table.Rows {
 		var names []string
 		for name := range r {
-			// The number of a stack says which of a run it is, the text which it is.
+			// The number of a stack is only valid in a run, so its text is compared.
 			if _, stack := r[name+"_text"]; !stack {
 				names = append(names, name)
 			}
@@ -197,7 +199,7 @@ func cells(table testkit.Table) [][]string {
 	return rows
 }
 
-// equal allows quantiles the width of a bucket.
+// equal allows a difference of a bucket's width for quantiles.
 func equal(a, b []string) bool {
 	for i := range a {
 		if a[i] == b[i] {
@@ -217,7 +219,7 @@ func equal(a, b []string) bool {
 	return true
 }
 
-// The intervals of a run add up to what happened, however often they end.
+// The intervals of a run add up to the total, however short they are.
 func TestKernelIntervalsAddUp(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	const calls, rounds = 30000, 10
@@ -268,7 +270,7 @@ def main(o):
 	}
 }
 
-// Wakeups of a thread that does not wait start nothing, in either tier.
+// A wake-up of a thread that does not wait starts no pair, in either tier.
 func TestKernelWakeups(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	testkit.Again(t, func() []string { return wakeups(t) })
@@ -276,7 +278,8 @@ func TestKernelWakeups(t *testing.T) {
 
 func wakeups(t *testing.T) (wrong []string) {
 	l := testkit.StartTarget(t, "-switch", "300", "-sleep", "30")
-	// Other loads may run beside this one, and the two runs do not end at once.
+	// Other loads may run at the same time, and the two runs do not end at the
+	// same moment.
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", l.PID()))
 	if err != nil {
 		t.Fatal(err)

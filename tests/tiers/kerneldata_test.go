@@ -9,7 +9,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// The commands of the page about the kernel's data work, and have something to show.
+// The commands of docs/kernel-data.md work, and have results.
 func TestCommandsOfKernelData(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
 	path := "PATH=" + filepath.Dir(testkit.PPScript(t)) + ":$PATH\n"
@@ -17,7 +17,7 @@ func TestCommandsOfKernelData(t *testing.T) {
 	for line := range strings.Lines(docs.KernelData) {
 		command, ok := strings.CutPrefix(line, "    ppscript ")
 		if !ok || strings.HasPrefix(command, " ") {
-			continue // also the rows of an output whose first column says ppscript
+			continue // rows of an output, whose first column may be ppscript
 		}
 		n++
 		out := testkit.Run(t, "bash", "-c", path+"ppscript "+command).Want(t, 0)

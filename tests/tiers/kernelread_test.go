@@ -11,11 +11,12 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A shell starts programs whose parent, and how they end, it says itself.
+// A shell starts programs, and prints their parent and their exit codes itself.
 const children = `echo $$; for n in 0 1 2; do sh -c "exit $n"; done; sh -c "kill -9 \$\$"; exit 0`
 
-// reads are scripts that read the memory of the kernel in each place that expressions
-// have. Their tables have the shell's number, what children ended with, and how many.
+// reads are scripts that read the kernel's memory in every place where expressions
+// may stand. Their tables have the shell's pid, and the exit codes of its children
+// with their counts.
 var reads = map[string]string{
 	"group in the kernel": `
 def main(o):
@@ -58,7 +59,7 @@ def main(o):
 `,
 }
 
-// What programs read of tasks is what their parent says of them, wherever the
+// Values that programs read from tasks equal the shell's output, wherever the
 // expression stands: evaluated in the kernel, or sent from there.
 func TestKernelReads(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
@@ -81,7 +82,7 @@ func TestKernelReads(t *testing.T) {
 					got[strconv.FormatInt(r.Int(t, "code"), 10)] += r.Int(t, "n")
 				}
 			}
-			// As wait(2) tells it: the status above the signal.
+			// In the form of wait(2): the status in the bits above the signal.
 			if want := map[string]int64{"0": 1, "256": 1, "512": 1, "9": 1}; !maps.Equal(got, want) {
 				t.Errorf("got %v, want %v\n%s", got, want, output)
 			}
@@ -100,7 +101,8 @@ def main(o):
     return tracepoint("sched:sched_process_exec").by(comm = name).count()
 `
 
-// What only programs can read is an error before anything is opened where none runs.
+// Without programs, values that only programs can read are an error before anything
+// is opened.
 func TestKernelReadsNeedPrograms(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
 	read := script(t, reads["group in the kernel"])
@@ -120,8 +122,8 @@ func TestKernelReadsNeedPrograms(t *testing.T) {
 	}
 }
 
-// Fields that point to structures of the kernel lead there, in both languages; help
-// names what is there.
+// Fields that point to structures of the kernel can be followed, in both notations;
+// help lists their members.
 func TestFieldsThatPoint(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
 	out := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "kprobe:vfs_read", "help").Want(t, 0).Stdout
@@ -130,7 +132,7 @@ func TestFieldsThatPoint(t *testing.T) {
 			t.Errorf("help of vfs_read: got %q, want %q", out, want)
 		}
 	}
-	// The check of a capability, with the credentials that are checked; since 6.14.
+	// The event of a capability check, with the checked credentials; since 6.14.
 	const event = "capability:cap_capable"
 	help := testkit.Run(t, testkit.PPScript(t), "trace", "-e", event, "help")
 	testkit.Requires(t, testkit.Optional(event, help.Err()))
@@ -163,18 +165,18 @@ def main(o):
 	}
 }
 
-// Programs that decide about samples read the kernel's memory too. They keep the samples
-// for which it says so, and count those whose address is bad.
+// Programs that filter samples read the kernel's memory too. They keep the samples that
+// fulfil the condition, and count those with a bad address.
 func TestKernelReadsOfSamples(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF, testkit.Samples)...)
 	const faults = 200
-	of := func(pred string) string { // as lines, with which nothing but a sample filter can read
+	of := func(pred string) string { // as lines, for which only a filter of samples can read the memory
 		return `software("page-faults").where(lambda e: ` + pred + `).log()`
 	}
 	for name, c := range map[string]struct {
 		pred         string
 		lines, wrong bool
-		status       int // 1 where nothing but errors came
+		status       int // 1 if there were only errors
 	}{
 		"kept":    {`task().mm.owner.tgid == task().tgid and task().comm.startswith("load")`, true, false, 0},
 		"dropped": {`task().real_parent.tgid == task().tgid`, false, false, 0},
@@ -192,7 +194,7 @@ func TestKernelReadsOfSamples(t *testing.T) {
 			for _, loss := range testkit.All[map[string]any](t, out.Stdout, "loss") {
 				errors += testkit.Row(loss).Int(t, "errors")
 			}
-			// The program's own faults come on top.
+			// The faults of the program itself come in addition.
 			if (lines >= faults) != c.lines || (errors >= faults) != c.wrong ||
 				!c.lines && lines > 0 || !c.wrong && errors > 0 {
 				t.Errorf("got %d lines and %d errors: %s", lines, errors, out.Stdout)

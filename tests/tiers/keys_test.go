@@ -8,8 +8,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// keys are groups by what is made of fields: elements of arrays, tuples, one of some
-// texts, parts of texts, what let named.
+// keys are groups by values computed from fields: elements of arrays, tuples, a
+// choice of texts, parts of texts, names from let.
 const keys = `
 enter = tracepoint("raw_syscalls:sys_enter")
 exit = tracepoint("raw_syscalls:sys_exit")
@@ -56,7 +56,7 @@ func TestKeysAgree(t *testing.T) {
 	agree(t, keys)
 }
 
-// None of these keys is looked at outside of the kernel.
+// Programs compute all of these keys.
 func TestKeysAreInKernel(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	file := script(t, keys)

@@ -12,8 +12,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// longTexts groups by names of files of any length: as they are, of the start of a pair, in the
-// state of a fold, beside constants and by their beginnings.
+// longTexts groups by file names of any length: unchanged, from the start of a pair, in the
+// state of a fold, with constants, and by their beginnings.
 const longTexts = `
 execs = tracepoint("sched:sched_process_exec").where('filename ~ "DIR/*"').let(task = "pid", file = "filename", begins = 1)
 exits = tracepoint("sched:sched_process_exit").where("pid == _pid").let(task = "pid", file = '""', begins = 0)
@@ -40,7 +40,7 @@ def main(o):
     ]
 `
 
-// longFiles makes files with names of these lengths, which can be executed.
+// longFiles makes executable files with names of these lengths.
 func longFiles(t *testing.T, dir string, lengths ...int) (files []string) {
 	t.Helper()
 	truth, err := exec.LookPath("true")
@@ -68,8 +68,8 @@ func longFiles(t *testing.T, dir string, lengths ...int) (files []string) {
 	return files
 }
 
-// Texts of all lengths that a file's name can have are the same in both tiers, as keys and in
-// states, and are whole.
+// Texts of all possible lengths of a file's name are whole and the same in both tiers, as
+// keys and in states.
 func TestLongTextsAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
 	dir := t.TempDir()
@@ -88,7 +88,8 @@ func TestLongTextsAgree(t *testing.T) {
 	}
 	for range 3 {
 		for _, file := range files {
-			// One program that is many goes by its name, which here is none.
+			// The executed program chooses its function by its file name and
+			// fails here, because the name is unknown.
 			if err := exec.Command(file).Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 				t.Fatal(err)
 			}

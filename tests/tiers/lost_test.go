@@ -14,8 +14,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What programs send, of a known number of calls, in each form: projected records, whole
-// ones, with texts behind, pairs, and what folds emit.
+// Scripts for which programs send a known number of calls in each form: projected
+// records, whole records, with later texts, pairs, and emitted events.
 var sentForms = map[string]string{
 	"fields": `
 def main(o):
@@ -46,8 +46,8 @@ def main(o):
 `,
 }
 
-// arrived is how many lines, or events of a table, a run has, and how many it has lost. A
-// pair has one line for its start and one for its end.
+// arrived returns the number of lines, or of events in a table, of a run, and the number
+// of lost ones. A pair has one line for its start and one for its end.
 func arrived(t *testing.T, out testkit.Output, perEvent int64) (seen, lost int64) {
 	t.Helper()
 	seen = int64(len(testkit.Events(t, out.Stdout))) / perEvent
@@ -63,8 +63,8 @@ func arrived(t *testing.T, out testkit.Output, perEvent int64) (seen, lost int64
 	return seen, lost
 }
 
-// While the reader is stopped, and its buffer is one page, nearly everything is lost: what
-// arrives and what is counted as lost are all, in whatever form programs send.
+// While the reader is stopped, with a buffer of one page, nearly everything is lost:
+// arrived and lost events together are all events, in each form.
 func TestLossOfPausedReadersIsExact(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const calls = 20000
@@ -90,13 +90,13 @@ func TestLossOfPausedReadersIsExact(t *testing.T) {
 	}
 }
 
-// Texts that come late pass a buffer of their own. Of calls whose text does not, and of those
-// that are lost themselves, none is missing in the count.
+// Late texts use a buffer of their own. Calls whose text is lost, and calls that are lost
+// themselves, are all counted.
 func TestLossOfLateTextsIsExact(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const (
 		calls = 400
-		mode  = 0o1735 // of these calls alone
+		mode  = 0o1735 // only these calls have this mode
 		name  = "/no/such/late/file"
 	)
 	names := testkit.UntouchedTexts(t, calls, func(int) string { return name })
@@ -123,8 +123,8 @@ func TestLossOfLateTextsIsExact(t *testing.T) {
 	}
 }
 
-// Rings that have only records about processes lose no events: a run whose programs send all
-// of them says so, and that names may be missing.
+// Rings that have only records about processes lose no events: if programs send all events,
+// the run reports this, and that names may be missing.
 func TestLostNamesAreNoLostEvents(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	l := testkit.StartTarget(t, "-getppid", "10", "-exec", "200")

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// chaining are joins of what operators make: of pairs, of pairs of pairs, of what folds emit,
-// with events of the kernel and among themselves. Each has two values, a and b, of its parts
-// or of parts of these.
+// chaining are joins of derived events: of pairs, of pairs of pairs, of emitted events, with
+// events of the kernel and with each other. Each has two values, a and b, from its parts or
+// from their parts.
 const chaining = `
 enter = tracepoint("raw_syscalls:sys_enter")
 exit = tracepoint("raw_syscalls:sys_exit")
@@ -40,7 +40,7 @@ nest = join([enter, calls.where("start.id % 3 == 0")], [emits, exit], impl = "ne
 keyed = join([calls.key("key")], [failures.key("_tid")], cycle = True).let(a = "key", b = "delay >= 0")
 `
 
-// What random plans of these are made of.
+// Parts of random plans with these joins.
 var (
 	chains = []string{"first", "last", "again", "emitted", "between", "both", "deep", "texts", "keyed",
 		"nest"}
@@ -53,7 +53,7 @@ var (
 	}
 )
 
-// randomChains is a plan of some of these joins.
+// randomChains returns a script with some of these joins.
 func randomChains(r *rand.Rand) string {
 	var results []string
 	for range 1 + r.Intn(3) {
@@ -71,21 +71,21 @@ def main(o):
         ` + strings.Join(results, ",\n        ") + ",\n    ]\n"
 }
 
-// Pairs, and what folds emit, are related by other joins in programs as they are natively.
+// Joins of pairs and of emitted events give the same results in programs as natively.
 func TestRandomChainsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	agreeWhereCut(t, 8, func() string { return randomChains(r) }, "")
 }
 
 // sentLinks are results whose pairs leave the kernel: with the delay, the key and the values of
-// what they are of, and not with what that is made of.
+// their two events, but not with the events from which those are derived.
 var sentLinks = []string{
 	`%s.log()`,
 	`%s.where("delay > 0 && _tid > 1").log()`,
 	`%s.by(who = "start._tid").agg(n = agg.count(), last = agg.last("end._pid"))`,
 }
 
-// randomSentChains is a plan of chains of which some leave the kernel.
+// randomSentChains returns a script of chains, some of which leave the kernel.
 func randomSentChains(r *rand.Rand) string {
 	results := []string{`calls.agg(n = agg.count())`}
 	for range 1 + r.Intn(2) {
@@ -95,14 +95,13 @@ func randomSentChains(r *rand.Rand) string {
 		",\n    ]\n"
 }
 
-// They leave the kernel as they are natively.
+// The pairs that leave the kernel are the same as natively.
 func TestRandomSentChainsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(11))
 	agreeWhereCut(t, 5, func() string { return randomSentChains(r) }, "joins of what operators make")
 }
 
-// Pairs, and what folds emit, that stay without a partner are those that they are natively, for the
-// same reasons.
+// Pairs and emitted events without a partner are the same as natively, for the same reasons.
 func TestRandomUnpairedChainsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(12))
 	agreeWhereCut(t, 6, func() string {
@@ -115,8 +114,8 @@ func TestRandomUnpairedChainsAgree(t *testing.T) {
 	}, "joins of what operators make")
 }
 
-// unpairedChains are what is made of those. Of pairs within pairs programs send no events, which
-// a log of some shows.
+// unpairedChains are results of these. For pairs within pairs programs send no events, so logs
+// would differ.
 var unpairedChains = []string{
 	`%s.unpaired().log()`,
 	`%s.unpaired().by("reason", who = "start._tid").count()`,

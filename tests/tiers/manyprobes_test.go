@@ -16,11 +16,12 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// many is how many functions a pattern fits: more than could have a program each.
+// many is the number of functions that a pattern matches: more than could have a
+// program each.
 const many = 80
 
-// buildMany compiles a program whose function f_N is called N times, half of them by
-// another thread, each time with N and twice N. It begins at a line of its input.
+// buildMany compiles a program that calls its function f_N N times, half of them in
+// another thread, with the arguments N and 2N. It begins when it reads a line.
 func buildMany(t *testing.T) string {
 	t.Helper()
 	testkit.Requires(t, testkit.GCC)
@@ -56,8 +57,7 @@ def main(o):
     return [call.by("func", "a").count(), back.by("func", "result").count()]
 `
 
-// wantMany compares with the calls that the program makes of functions whose names
-// begin so.
+// wantMany compares counts with the program's calls of functions with this prefix.
 func wantMany(t *testing.T, out, begin string) {
 	t.Helper()
 	for i, table := range testkit.Tables(t, out) {
@@ -82,12 +82,12 @@ func wantMany(t *testing.T, out, begin string) {
 	}
 }
 
-// A pattern that fits many functions of a file counts each of them by its name, in the
-// kernel and here; in the kernel by one link.
+// A pattern that matches many functions of a file counts each of them by its name, in
+// the kernel and natively; in the kernel with one link.
 func TestManyUserProbesAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
 	bin := buildMany(t)
-	engines := map[string]string{"perf": "f_7"} // each event takes it a tenth of a second
+	engines := map[string]string{"perf": "f_7"} // opening an event takes perf a tenth of a second
 	if host, err := features.Find(kernel.Roots{}, false); err == nil && host.UprobeMulti {
 		engines["bpf"] = "f_"
 		all := script(t, fmt.Sprintf(manyProbes, bin, "f_*"))
@@ -106,13 +106,13 @@ func TestManyUserProbesAgree(t *testing.T) {
 	}
 }
 
-// ofManyProbes runs a script in each engine that has probes of many functions, and checks its tables: begin
-// is how the names of the functions begin.
+// ofManyProbes runs a script with probes of many functions in each engine, and checks its tables;
+// begin is the prefix of the functions' names.
 func ofManyProbes(t *testing.T, text string, check func(t *testing.T, begin string, tables []testkit.Table)) {
 	t.Helper()
 	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
 	bin := buildMany(t)
-	engines := map[string]string{"perf": "f_7"} // each event takes it a tenth of a second
+	engines := map[string]string{"perf": "f_7"} // opening an event takes perf a tenth of a second
 	if host, err := features.Find(kernel.Roots{}, false); err == nil && host.UprobeMulti {
 		engines["bpf"] = "f_"
 	}
@@ -140,8 +140,8 @@ def main(o):
     return [by_func.by("a").agg(n = agg.count(), most = agg.max("n")), by_thread.agg(n = agg.count())]
 `
 
-// The state of a fold by function, and of one by thread, sees the calls of all functions
-// that a pattern fits; in the kernel by one program.
+// Folds by function and by thread see the calls of all functions that a pattern matches;
+// in the kernel with one program.
 func TestFoldsOfManyProbesAgree(t *testing.T) {
 	ofManyProbes(t, manyFolds, func(t *testing.T, begin string, tables []testkit.Table) {
 		got := map[int64]int64{}
@@ -178,8 +178,8 @@ def main(o):
     return [each, calls.where("end.result >= 140").by(func = "end.func").count()]
 `
 
-// The calls of all functions that a pattern fits meet their returns, which a pattern finds too;
-// in the kernel by two programs.
+// Calls of all functions that a pattern matches are paired with their returns, for which there
+// is a pattern too; in the kernel with two programs.
 func TestJoinsOfManyProbesAgree(t *testing.T) {
 	ofManyProbes(t, manyJoins, func(t *testing.T, begin string, tables []testkit.Table) {
 		got := map[string]string{}
@@ -215,8 +215,8 @@ def main(o):
     return %[3]s
 `
 
-// Events, and pairs, of all functions that a pattern fits leave the kernel with their own
-// functions, by one program, and as whole lines too.
+// Events and pairs of all functions that a pattern matches leave the kernel with the name
+// of their function, through one program, and as whole lines too.
 func TestManyProbesAreSent(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
 	if host, err := features.Find(kernel.Roots{}, false); err != nil || !host.UprobeMulti {
@@ -266,7 +266,8 @@ func TestManyProbesAreSent(t *testing.T) {
 	}
 }
 
-// Aggregators that keep the name of a function have that of the one that was hit, in any program.
+// Aggregators that keep the name of a function have the name of the function that was hit, in
+// every program.
 func TestManyProbesKeepTheirNames(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
 	bin := buildMany(t)

@@ -17,8 +17,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// manyTexts works on more texts at a time than the stack of a program has room for: two names of 256 bytes
-// each in keys, of pairs, in states and in what folds emit, and parts of parts of names.
+// manyTexts uses more texts at a time than a program's stack has room for: two names of 256 bytes
+// each in keys, in pairs, in states and in emitted events, and parts of parts of names.
 const manyTexts = `
 begin = tracepoint("syscalls:sys_enter_renameat2").where("flags == 6999")
 end = tracepoint("syscalls:sys_exit_renameat2")
@@ -48,8 +48,8 @@ def main(o):
     ]
 `
 
-// renames has the kernel refuse to rename files, by flags that it does not know, and returns how often by
-// both names.
+// renames makes system calls that rename files, which the kernel refuses because of unknown flags.
+// It returns the number of calls by both names.
 func renames(t *testing.T) map[string]int64 {
 	t.Helper()
 	runtime.LockOSThread()
@@ -69,7 +69,8 @@ func renames(t *testing.T) map[string]int64 {
 	return want
 }
 
-// Programs do with many texts what ppscript does with those that they send.
+// Operations on many texts have the same results in programs as in ppscript
+// with the texts that programs send.
 func TestManyTextsAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	native := strings.Replace(manyTexts, "def main(", "def of_programs(", 1) + alsoLogged
@@ -105,7 +106,8 @@ func TestManyTextsAgree(t *testing.T) {
 	}
 }
 
-// Pairs whose events both have long names are shown with both as they are, from programs as natively.
+// Pairs whose events both have long names are shown with both whole names, from programs as
+// natively.
 func TestLongTextsOfPairsAreWhole(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
 	env, err := exec.LookPath("env")

@@ -9,8 +9,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// few has tables with more keys than rows: numbers, texts, both, what is computed when rows
-// are read, pairs with distributions; and none, whose sums are those of all events.
+// few has tables with more keys than rows: numbers, texts, both, values that are computed
+// when rows are read, pairs with distributions; and a table without keys, which has the
+// sums of all events.
 const few = `
 enter = tracepoint("raw_syscalls:sys_enter")
 exit = tracepoint("raw_syscalls:sys_exit")
@@ -28,8 +29,8 @@ def main(o):
     ]
 `
 
-// However few rows a table may have, its sums are those of all events, in both tiers: what
-// has no row of its own is in one, and is evicted.
+// However few rows a table may have, its sums are those of all events, in both tiers: keys
+// without a row of their own share one, and are counted as evicted.
 func TestOtherRowKeepsTotals(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-copy", "10")
@@ -47,7 +48,7 @@ func TestOtherRowKeepsTotals(t *testing.T) {
 			var other int64
 			for i, r := range table.Rows {
 				if r.Int(t, "n") == 0 {
-					continue // nothing happened
+					continue // an interval without events
 				}
 				n[table.Name] += r.Int(t, "n")
 				sum[table.Name] += r.Int(t, "sum")
@@ -72,8 +73,8 @@ func TestOtherRowKeepsTotals(t *testing.T) {
 			t.Errorf("%s: got %v", name, n)
 		}
 		for table := range n {
-			// A pair ends a little later than its start is counted: those of the begin and
-			// the end of the run are half.
+			// A pair ends a little after its start is counted, so at the begin and the end
+			// of the run there are halves.
 			if table == "table6" && n["table"]-n[table] <= 8 {
 				continue
 			}
@@ -98,7 +99,8 @@ def main(o):
     ]
 `
 
-// Histograms by key and counts by stack have a last row for what found no room, too.
+// Histograms by key and counts by stack have a last row for the keys without room,
+// too.
 func TestOtherOfHistogramsAndStacks(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	l := testkit.StartTarget(t, "-getppid", "1000", "-sleep", "20", "-fail", "30", "-copy", "10")

@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What a random plan is made of: predicates of pairs, and results. Some of these
-// programs do themselves, others get the pairs that leave the kernel.
+// Parts of a random plan: predicates of pairs, and results. Programs compute
+// some of the results, others get the pairs that leave the kernel.
 var (
 	pairPredicates = []string{
 		`"start.id == end.id"`, `"start.id == 110"`, `"end.ret < 0"`, `"start.id != 110 && end.ret >= 0"`,
@@ -31,7 +31,8 @@ var (
 	}
 )
 
-// randomPairs is a plan of pairs, some of whose results need the pairs themselves.
+// randomPairs returns a script of pairs, some of whose results need the pairs
+// themselves.
 func randomPairs(r *rand.Rand) string {
 	var results []string
 	stream := func() string {
@@ -58,14 +59,15 @@ def main(o):
 `
 }
 
-// Wherever a plan is cut, its results are those that it has natively.
+// Wherever a plan is cut, its results are the same as natively.
 func TestRandomPairsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(11))
 	agreeWhereCut(t, 8, func() string { return randomPairs(r) }, "join")
 }
 
-// agreeWhereCut compares what random plans give by programs, which send what matches, and
-// natively. behind says where some must be cut; "" is nowhere.
+// agreeWhereCut compares the results of random plans by programs, which send matching
+// events, with the native results. behind is the place after which some plans must be
+// cut; "" for none.
 func agreeWhereCut(t *testing.T, plans int, random func() (program string), behind string) {
 	t.Helper()
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
@@ -108,7 +110,8 @@ func agreeWhereCut(t *testing.T, plans int, random func() (program string), behi
 	}
 }
 
-// lines are the events of logs, sorted, but for their times, and those of pairs within pairs.
+// lines returns the events of logs, sorted and without times, and without events of pairs
+// within pairs.
 func lines(t *testing.T, output string) (list []string) {
 	t.Helper()
 	for _, e := range testkit.Events(t, output) {
@@ -120,8 +123,8 @@ func lines(t *testing.T, output string) (list []string) {
 	return list
 }
 
-// Pairs that did not fit into a buffer are counted, each: with them the lines are as
-// many as the table says, which programs count.
+// Every pair that did not fit into a buffer is counted: lines and losses together
+// are as many as the table has, which programs count.
 func TestLostPairsAreCounted(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const calls = 200000
@@ -149,9 +152,9 @@ def main(o):
 	})
 }
 
-// contexts are pairs of events in contexts of each kind, with what the kernel says of these:
-// whether interrupts are disabled or served, and how deep preemption is disabled. That a
-// task shall give way comes at any time.
+// contexts are pairs of events in each kind of context, with the kernel's flags: whether
+// interrupts are disabled or served, and the depth of disabled preemption. The flag
+// need-resched may change at any time.
 const contexts = `
 def contexts(start, end):
     pairs = join([tracepoint(start)], [tracepoint(end)], key = "_tid")
@@ -167,8 +170,8 @@ def main(o):
     ]
 `
 
-// A program asks in which context the events of a pair happen, where none of them has only
-// one, and sends what the kernel's own records say.
+// If the events of a pair can occur in several contexts, a program reads the context, and
+// sends the same flags as the kernel's own records have.
 func TestContextsOfPairs(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	testkit.Again(t, func() (wrong []string) {
@@ -196,7 +199,8 @@ func TestContextsOfPairs(t *testing.T) {
 	})
 }
 
-// The delay of a pair is the difference of the times that its events show, to the nanosecond.
+// The delay of a pair is the difference of the printed times of its events, to the
+// nanosecond.
 func TestDelaysAreDifferences(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	for _, engine := range []string{"bpf", "perf"} {

@@ -9,8 +9,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// pairsWithStacks are pairs of which somebody sees the stacks: in lines, and as keys of what
-// is counted in ppscript.
+// pairsWithStacks are pairs whose stacks are used: in lines, and as keys of counts in
+// ppscript.
 const pairsWithStacks = `
 def main(o):
     enter, exit = tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")
@@ -23,7 +23,7 @@ def main(o):
     ]
 `
 
-// The stacks of pairs that programs send are those that they have natively.
+// The stacks of pairs that programs send are the same as natively.
 func TestStacksOfPairsAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	type line struct {

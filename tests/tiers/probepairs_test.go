@@ -27,20 +27,22 @@ def main(o):
 `
 
 var (
-	// detailTime is how long before or after an event another one was.
+	// detailTime matches the time of an event relative to the pair.
 	detailTime = regexp.MustCompile(`(\| *\+?|[<>]=|^) *[0-9.]+ us|\| +[0-9.]+`)
-	// remembered is what only programs see: texts and variables, once the process has ended. Natively
-	// they have no value then, or one, if the event was read in time.
+	// remembered matches values that programs read at the event: texts and variables of a process.
+	// Natively they have a value only if the event is read before the process ends.
 	remembered = regexp.MustCompile(` (s|arg5|arg6|arg7)(=\S+|\b)`)
-	// copyOf is where the program lies: tests beside this one have copies of it, with the same build id.
+	// copyOf matches the path of the program, because other tests run copies of it with the same
+	// build id.
 	copyOf = regexp.MustCompile(`\(/tmp/\S+/target\)`)
 	worked = regexp.MustCompile(` a=(-?\d+) s="(\w+)"`)
 	noted  = regexp.MustCompile(` arg1=-(\d+) .* arg5=\d+ arg6=(\d+) arg7=7`)
 )
 
-// Pairs of probes that programs send are those of the native join: arguments in registers
-// and in memory, returns, notes, stacks, what lines show of the moment, what happened during
-// them, what has no partner. Texts and variables of the process are those of the moment.
+// Pairs of probes that programs send equal those of the native join: arguments in registers
+// and in memory, returns, USDT notes, stacks, the flags of the moment in lines, details, and
+// events without a partner. Texts and variables of the process are those of the moment of
+// the hit.
 func TestPairsOfProbesAgree(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.Uprobes)...)
@@ -88,10 +90,11 @@ func TestPairsOfProbesAgree(t *testing.T) {
 	}
 }
 
-// address is where code is in lines of stacks.
+// address matches the address of code in lines of stacks.
 var address = regexp.MustCompile(`^ +[0-9a-f]{16} `)
 
-// remembers checks what a line has of the moment of its event, and counts it.
+// remembers checks and counts the values in a line that were read at the moment
+// of its event.
 func remembers(t *testing.T, line string) int {
 	t.Helper()
 	number := func(text string) int {

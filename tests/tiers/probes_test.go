@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// The probes of a program whose every number is known, runtime/source/probe/testdata/target.c,
-// are counted in the kernel as they are here: arguments in registers, in memory and
+// The probes of a program with known numbers of calls, runtime/source/probe/testdata/target.c,
+// have the same counts in the kernel as natively: arguments in registers, in memory and
 // constant, returns, pairs, stacks, USDT notes with and without a semaphore.
 
 const probed = `
@@ -39,7 +39,7 @@ def step(s, e):
         emit(n = s.n, a = e.a)
 `
 
-// rounds is how often the program calls.
+// rounds is how often the program repeats its calls.
 const rounds = 24
 
 // buildProbed compiles the program.
@@ -54,7 +54,8 @@ func buildProbed(t *testing.T) string {
 	return bin
 }
 
-// probedBy runs a program under an engine, as a command that makes so many rounds.
+// probedBy runs a script under an engine, with the program as a command that
+// repeats its calls this often.
 func probedBy(t *testing.T, engine, program, bin string, options ...string) testkit.Output {
 	t.Helper()
 	args := append([]string{testkit.PPScript(t), script(t, program), "--engine", engine, "--format", "json"},
@@ -72,7 +73,7 @@ func TestProbesAgree(t *testing.T) {
 	for _, wrong := range compareAll(t, kernel, native) {
 		t.Error(wrong)
 	}
-	// Variables are there at the event, and not when the process has ended.
+	// Variables can be read at the event, but not after the process has ended.
 	program = fmt.Sprintf("def main(o):\n    return usdt(\"demo:args\", %q).by(\"arg6\", \"arg7\").count()\n",
 		bin)
 	rows := testkit.Tables(t, probedBy(t, "bpf", program, bin).Stdout)[0].Rows
@@ -83,7 +84,7 @@ func TestProbesAgree(t *testing.T) {
 		}
 	}
 
-	// What the source says.
+	// The expected values follow from the program's source.
 	for i, table := range kernel {
 		n := int64(0)
 		for _, r := range table.Rows {

@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// predicates, with a number to add up over the events that they select. The
-// first group is of every system call, the second of every switch.
+// predicates are conditions, with a number to add up over the events that they
+// select. The first group is for all system calls, the second for all switches.
 var predicates = []struct {
 	event, sum string
 	in         []string
@@ -49,11 +49,11 @@ var predicates = []struct {
 	}},
 }
 
-// TestPushedAndNativeSelectTheSame has each predicate select the events of one
+// TestPushedAndNativeSelectTheSame applies each predicate to the events of one
 // run twice: as a condition of the stream, which goes into the kernel's filter
 // as far as that can express it, and as a condition of the aggregators, which
-// is evaluated here for each event. With programs, the same tables come of what
-// they compute or send.
+// is evaluated natively for each event. Programs must give the same tables,
+// whether they compute or send.
 func TestPushedAndNativeSelectTheSame(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	var b strings.Builder

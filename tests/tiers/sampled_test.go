@@ -12,8 +12,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// One of so many events of the kernel's own counters is a sample, in both tiers, and stands
-// for so many; addresses are those of the faults.
+// One of period events of the kernel's software counters is a sample, in both tiers, and
+// stands for period events; addresses are those of the faults.
 func TestSampledSoftwareEventsAgree(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
@@ -25,8 +25,8 @@ func TestSampledSoftwareEventsAgree(t *testing.T) {
 		program := "def main(o):\n    return " + pipeline + "\n"
 		testkit.Again(t, func() []string {
 			l := testkit.StartTarget(t, "-fault", "700")
-			// Of one source: the kernel (6.2) tells events of one kind apart no more, if they
-			// count the same hit of its software.
+			// Each run has one source, because since 6.2 the kernel cannot distinguish events
+			// of one kind that count the same hit of a software event.
 			kernel, native := run(t, l, "bpf", program), run(t, l, "perf", program)
 			l.Do()
 			a := testkit.Tables(t, kernel.Stop().Want(t, 0).Stdout)
@@ -40,14 +40,15 @@ func TestSampledSoftwareEventsAgree(t *testing.T) {
 	}
 }
 
-// isSeventh reports that a row has one of seven of some 700. Each CPU counts to seven by itself.
+// isSeventh reports whether a row has one of seven of about 700 events. Each CPU counts to seven
+// by itself.
 func isSeventh(r testkit.Row) bool {
 	n, sum := r["n"], r["sum"]
 	count, err := strconv.Atoi(fmt.Sprint(n))
 	return err == nil && count >= 90 && count <= 130 && fmt.Sprint(sum) == strconv.Itoa(7*count)
 }
 
-// What a program writes to a variable is seen by both tiers.
+// Both tiers see the values that a program writes to a variable.
 func TestBreakpointsAgree(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.Breakpoints)...)
@@ -70,7 +71,7 @@ func TestBreakpointsAgree(t *testing.T) {
 		}
 	}()
 	lines := bufio.NewScanner(out)
-	lines.Scan() // it is ready
+	lines.Scan() // the program is ready
 	program := fmt.Sprintf(`
 def main(o):
     w = breakpoint("total/8:w", pid = %d)
@@ -84,7 +85,7 @@ def main(o):
 		tiers = append(tiers, p)
 	}
 	fmt.Fprintln(feed, "go")
-	lines.Scan() // it is done
+	lines.Scan() // the program is done
 	var tables [2][]testkit.Table
 	for i, p := range tiers {
 		tables[i] = testkit.Tables(t, p.Stop().Want(t, 0).Stdout)
@@ -97,8 +98,8 @@ def main(o):
 	}
 }
 
-// One of so many hits of a tracepoint is an event, in both tiers, and stands for so many: of
-// those that pass the filter, whatever conditions come behind.
+// One of period hits of a tracepoint is an event, in both tiers, and stands for period hits:
+// only hits that pass the filter count, and conditions after it do not matter.
 func TestSampledTracepointsAgree(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, testkit.Live...)
@@ -107,7 +108,8 @@ func TestSampledTracepointsAgree(t *testing.T) {
 		syscall.SYS_GETPPID, period)
 	for pipeline, want := range map[string]string{
 		`.by("period").agg(n = agg.count(), sum = agg.sum("period"))`: "1000 7000",
-		// The first argument numbers the calls: the last of each seven is seen.
+		// The first argument is the number of the call: the last of each seven
+		// calls is seen.
 		`.where("args[0] < 70").agg(n = agg.count(), sum = agg.sum("args[0]"))`: "10 375",
 	} {
 		program := "def main(o):\n    return " + source + pipeline + "\n"

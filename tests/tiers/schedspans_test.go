@@ -7,7 +7,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// The scheduler's spans are related and counted by programs of the kernel.
+// Programs in the kernel relate and count the scheduler's spans.
 func TestSchedSpansAreInKernel(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	for _, spans := range []string{"runnable", "on_cpu", "off_cpu"} {

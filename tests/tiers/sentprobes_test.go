@@ -11,14 +11,15 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Programs send of probes what samples of them have: arguments in registers and in memory,
-// returns and where to, notes with and without a semaphore, and what lines show of the
-// moment. Texts of the process are those of the moment, not of when the event is read.
+// For probes, programs send the same values as samples have: arguments in registers and in
+// memory, returns with their return addresses, USDT notes with and without a semaphore,
+// and the flags of the moment. Texts of the process are read at the hit, not when the
+// event is read.
 func TestProbesAreSent(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.Uprobes)...)
 	bin := buildProbed(t)
-	// Both tiers make the same lines of the same calls, but for the texts.
+	// Both tiers print the same lines for the same calls, except for the texts.
 	lines := func(engine, results string) (events, texts []string) {
 		t.Helper()
 		program := fmt.Sprintf(sentProbes, bin) + "\ndef main(o):\n    return " + results + "\n"
@@ -59,7 +60,8 @@ func TestProbesAreSent(t *testing.T) {
 	}
 }
 
-// A text that a program has read is a key, and in conditions, of what is counted here.
+// A text that a program has read can be a key and be in conditions of results that
+// ppscript computes.
 func TestTextsOfProbesAreKeys(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.Uprobes)...)

@@ -7,8 +7,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Threads of several CPUs that enter and leave calls of one stack at a time lose none: each return
-// ends an entry, or is counted as lost.
+// If threads on several CPUs enter and leave calls of the same stack at the same time, none is
+// lost: each return ends an entry, or is counted as lost.
 func TestSharedStacksLoseNone(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const calls, cpus = 30000, 2

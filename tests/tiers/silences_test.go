@@ -10,13 +10,13 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Silences are found among the records that programs send as among whole records,
-// of one run of a program. Both stamp an event by themselves.
+// Silences in one run of a program are the same from records that programs send
+// as from whole records. Each engine reads its own clock for an event.
 func TestSilencesAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	const (
 		than   = 120_000 // ns
-		differ = 20_000  // how far apart the stamps may be
+		differ = 20_000  // largest difference between the two times of an event, ns
 		sleeps = 50
 	)
 	program := fmt.Sprintf(`

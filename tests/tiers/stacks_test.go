@@ -10,7 +10,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// stacks are counts by call stack of every kind that programs have.
+// stacks are counts by call stack of every kind that programs can make.
 const stacks = `
 enter = tracepoint("raw_syscalls:sys_enter")
 exit = tracepoint("raw_syscalls:sys_exit")
@@ -29,7 +29,7 @@ def main(o):
     ]
 `
 
-// A Stacks is a record of that type.
+// A stackRecord is a record of type stacks.
 type stackRecord struct {
 	Name   string
 	Loss   map[string]int64
@@ -41,7 +41,7 @@ type stackRecord struct {
 	}
 }
 
-// Both tiers find the same stacks, with the same names, as often.
+// Both tiers find the same stacks, with the same names and counts.
 func TestKernelStacksAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	testkit.Again(t, func() []string { return stacksOfBoth(t) })
@@ -78,8 +78,8 @@ func stacksOfBoth(t *testing.T) (wrong []string) {
 	return wrong
 }
 
-// withoutNumbers leaves of stacks in cells their names: the numbers are of the
-// run.
+// withoutNumbers removes the numbers of stacks in cells, which are only valid
+// in a run, and keeps the names.
 func withoutNumbers(table testkit.Table) {
 	for _, r := range table.Rows {
 		for name := range r {
@@ -90,8 +90,8 @@ func withoutNumbers(table testkit.Table) {
 	}
 }
 
-// folded are the stacks of output, one a line: result, key, addresses and
-// counts; and what was lost of them.
+// folded returns the stacks of output, one on a line: result, key, addresses
+// and counts; and the number of lost ones.
 func folded(t *testing.T, output string) (lines, losses []string) {
 	t.Helper()
 	for _, record := range testkit.All[stackRecord](t, output, "stacks") {
@@ -113,7 +113,7 @@ func folded(t *testing.T, output string) (lines, losses []string) {
 	return lines, losses
 }
 
-// Stacks of an interval are those of its events, and add up.
+// The stacks of an interval are those of its events, and the intervals add up.
 func TestKernelStacksByInterval(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	const calls, rounds = 2000, 4
@@ -140,7 +140,8 @@ func TestKernelStacksByInterval(t *testing.T) {
 	}
 }
 
-// Processes that end before anybody reads their stacks have names all the same.
+// Stacks of processes that end before their stacks are read have names
+// nevertheless.
 func TestKernelStacksOfTheDead(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	const calls, rounds = 50, 12
@@ -167,8 +168,8 @@ func TestKernelStacksOfTheDead(t *testing.T) {
 	}
 }
 
-// A profile counts where it takes the samples: the computation is at the top of
-// it, for about the time that it had.
+// A profile is counted in the kernel: the computing function is at its top,
+// with about the CPU time that it had.
 func TestKernelProfile(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	l := testkit.StartTarget(t, "-spin", "600")
@@ -197,7 +198,7 @@ func TestKernelProfile(t *testing.T) {
 	}
 }
 
-// cpuTime is the time that a process had a CPU, in ns.
+// cpuTime returns the CPU time of a process in ns.
 func cpuTime(t *testing.T, pid int) (ns int64) {
 	t.Helper()
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

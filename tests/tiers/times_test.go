@@ -8,7 +8,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Programs and perf show the times of one plan on one clock, which the kernel tells.
+// Programs and perf show the times of a plan on the same clock of the kernel.
 func TestKernelTimes(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	const calls = 100
@@ -38,7 +38,7 @@ def main(o):
 	}
 }
 
-// monotonic is the time now, in us.
+// monotonic returns the current time in us.
 func monotonic(t *testing.T) int64 {
 	t.Helper()
 	var ts unix.Timespec

@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Programs that the verifier gives up on are an error with a hint where programs are asked for; without
-// that ppscript does their work, and shows the same as natively.
+// If a program is too large for the verifier, --engine bpf gives an error with a hint; otherwise
+// ppscript does the program's work, with the same results as natively.
 func TestTooLargeForTheVerifier(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
 	script := "def main(o):\n    return tracepoint(\"sched:sched_process_exec\").agg(\n"

@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// The woken thread, its priority and its CPU are arguments of the kernel's trace call as they
-// are fields of its record.
+// The arguments of the kernel's trace call give the same woken thread, priority and CPU as
+// the fields of its record.
 func TestWakeupsAgree(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
@@ -46,7 +46,8 @@ def main(o):
 	})
 }
 
-// turned are the rows of threads that were woken at many turns: a thread that still runs is not woken.
+// turned returns the rows of threads that were woken in many turns: a thread that still runs is not
+// woken.
 func turned(t *testing.T, output string, turns int64) testkit.Table {
 	table := testkit.Tables(t, output)[0]
 	table.Rows = slices.DeleteFunc(table.Rows, func(r testkit.Row) bool { return r.Int(t, "n") < turns/20 })

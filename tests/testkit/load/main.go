@@ -137,7 +137,7 @@ func spareThreads() {
 	made.Add(spare)
 	for range spare {
 		ended.Go(func() {
-			runtime.LockOSThread() // each gets a thread of its own, because all of them wait here for the last one
+			runtime.LockOSThread() // each needs its own thread, because all wait here for the last one
 			made.Done()
 			made.Wait()
 			runtime.UnlockOSThread()
