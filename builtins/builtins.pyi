@@ -204,7 +204,7 @@ class Table:
     def pivot(self, rows: str, columns: str, *, value: Optional[str] = None) -> Table:
         """Shows a matrix: a row for each value of one key, a column for each value of another one."""
     def whole(self, column: str, period: Union[Duration, str]) -> Table:
-        """Keeps each slot of time in one interval, undivided."""
+        """Keeps each slot of time whole, within one interval."""
     def lines(self, fn: Callable, *, header: Optional[str] = "") -> Table:
         """Shows each row as a line of text of the script's own."""
     def lines_by(self, key: Union[Callable, Iterable, str], fn: Callable, *, header: Optional[str] = "") -> Table:
@@ -469,7 +469,7 @@ def task() -> Any:
 def cgroup() -> Any:
     """The cgroup of the running task, of version 2: its struct cgroup in the kernel's memory."""
 def per_cpu(name: str, cpu: Optional[int] = None) -> Any:
-    """A variable of the kernel that each CPU has: that of the running CPU, or of another one."""
+    """A variable that the kernel has once for each CPU: of the running CPU, or of another one."""
 def trace_arg(name: str) -> Any:
     """An argument with which the kernel calls the tracepoint of the event."""
 def cast(address: int, type: str) -> Any:
