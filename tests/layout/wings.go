@@ -34,12 +34,12 @@ var wings = []wing{
 	}},
 	{"recordings", "files of trace-cmd; recordings and saved results, named, compared and exported later",
 		[]string{"runtime/source/tracedat", "cmd/ppscript/recording"}},
-	{"fleet", "many machines, and results of several put together", []string{
+	{"fleet", "questions to many machines, and results of several machines combined", []string{
 		"cmd/ppscript/fleet", "runtime/result/mergeable", "runtime/result/compare", "runtime/result/chance",
 		"runtime/result/outlier",
 	}},
 	{"editors", "editors and agents", []string{"cmd/ppscript/editor", "editors"}},
-	{"permit", "rules of who may run what", []string{"cmd/ppscript/permit"}},
+	{"permit", "rules that say which users may run which scripts", []string{"cmd/ppscript/permit"}},
 	{"packaging", "packages of the program; the web site", []string{
 		"packaging", "docs/gen", "docs/pictures", "docs/schema", "docs/site",
 	}},

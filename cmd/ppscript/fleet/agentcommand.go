@@ -46,7 +46,8 @@ A job ends 10 s after its asker is gone. If the hub is gone, a job goes on for a
 		"end a job whose process uses more than `N` percent of a CPU over 10 s")
 	fs.StringVar(&cost, "max-budget", "",
 		"limit the cost of observing in a job to `SHARE` of the time of all CPUs, even if its asker allows more (without it, the asker's budget, or 5%)")
-	fs.StringVar(&policy, "policy", "", "`FILE` with the policy: what askers may run (default "+PolicyFile+")")
+	fs.StringVar(&policy, "policy", "",
+		"`FILE` with the policy: what askers may run (default "+PolicyFile+")")
 	fs.Int64Var(&a.Limits.Waiting, "max-waiting", 16<<20,
 		"keep at most `BYTES` of results of a job while the hub is gone")
 	c.RunE = func(c *cobra.Command, _ []string) error {

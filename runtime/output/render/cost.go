@@ -74,8 +74,8 @@ func appendLeftOut(dst []byte, c *result.Cost) []byte {
 func appendCost(dst []byte, c *result.Cost) []byte {
 	dst = append(dst, "cost: "...)
 	if c.Traced == result.NotMeasured {
-		return append(appendCPUShare(dst, c.Own), " of the CPUs for ppscript; the cost for the observed threads is "+
-			"measured only if kernel programs count the events"...)
+		return append(appendCPUShare(dst, c.Own), " of the CPUs for ppscript; the cost for the observed "+
+			"threads is measured only if kernel programs count the events"...)
 	}
 	dst = append(appendCPUShare(dst, c.Own+c.Traced), " of the CPUs: "...)
 	dst = append(appendCPUShare(dst, c.Own), " for ppscript, "...)
