@@ -101,6 +101,9 @@ func ourselves(t *testing.T, m *expr.Kernel) map[string]string {
 			want[`per_cpu("runqueues", 1)->curr != per_cpu("runqueues", 0)->curr`] = "1"
 		}
 	}
+	for text, path := range paths(t, exe, cwd) {
+		want[text] = path
+	}
 	if b, err := os.ReadFile("/proc/self/cgroup"); err == nil {
 		for line := range strings.Lines(string(b)) {
 			if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok && path != "/" {
@@ -108,6 +111,63 @@ func ourselves(t *testing.T, m *expr.Kernel) map[string]string {
 			}
 		}
 	}
+	return want
+}
+
+// paths are expressions for paths, and what /proc says of them.
+func paths(t *testing.T, exe, cwd string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	open := func(name string) (fd int, path string) {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		path, err = os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return int(f.Fd()), path
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = r.Close(), w.Close() })
+	want := map[string]string{
+		"path(task()->fs->pwd)":                                                      cwd,
+		"path(task()->mm->exe_file)":                                                 exe,
+		"path(&task()->mm->exe_file->f_path)":                                        exe,
+		`path(task()->mm->exe_file) ~ "*` + filepath.Base(exe) + `"`:                 "1",
+		`path(task()->mm->exe_file->f_path.dentry) ~ "*/` + filepath.Base(exe) + `"`: "1",
+		`path(task()->mm->exe_file->f_inode) ~ "*/` + filepath.Base(exe) + `"`:       "1",
+		`path(task()->mm->exe_file->f_mapping) ~ "*/` + filepath.Base(exe) + `"`:     "1",
+		"path(task()->fs->root)":                                                     "/",
+		fmt.Sprintf("path(%d)", r.Fd()):                                              "pipefs:",
+	}
+	fd, path := open("file")
+	want[fmt.Sprintf("path(%d)", fd)] = path
+	want[fmt.Sprintf("path(common_pid - common_pid + %d)", fd)] = path
+
+	// The longest name fits together with its directory no more: the begin is cut.
+	long := strings.Repeat("n", 200)
+	for range 2 {
+		dir = filepath.Join(dir, long)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fd, _ = open("file")
+	want[fmt.Sprintf("path(%d)", fd)] = ".../" + long + "/file"
+	for range 40 {
+		dir = filepath.Join(dir, "d")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fd, _ = open("file")
+	want[fmt.Sprintf("path(%d)", fd)] = "..." + strings.Repeat("/d", 31) + "/file"
 	return want
 }
 
@@ -156,8 +216,8 @@ func TestKernelReadsAreSent(t *testing.T) {
 	want := ourselves(t, m)
 	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
 	ours := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
-	texts := []string{"task()->comm", "task()->real_parent->tgid", "task()->real_parent->group_leader->comm",
-		"task()->static_prio", "task()->sched_reset_on_fork"}
+	texts := []string{"task()->comm", "path(task()->mm->exe_file)", "task()->real_parent->tgid",
+		"task()->real_parent->group_leader->comm", "task()->static_prio", "task()->sched_reset_on_fork"}
 	events := []*Event{{Schema: enter, Label: "fields", Filter: ours},
 		{Schema: enter, Label: "whole", Filter: ours}}
 	records := []*Record{{}, {Whole: true}}
@@ -211,6 +271,7 @@ func TestKernelReadOfBadAddress(t *testing.T) {
 		`cast(8, "struct task_struct")->comm`,
 		`kernel_string(id)`,
 		`cast(id, "struct task_struct")->real_parent->pid`,
+		`path(-1)`, `path(1000000)`, `path(cast(8, "struct file"))`, `path(cast(8, "struct folio"))`,
 	}
 	if _, err := m.PerCPU("runqueues", nil); err == nil && otherCPUs(t) {
 		texts = append(texts, `per_cpu("runqueues", 100000).cpu`, `per_cpu("runqueues", id - 1000).cpu`,
@@ -251,6 +312,8 @@ func TestKernelReadErrors(t *testing.T) {
 		"task()->signal->rlim[99].rlim_cur":     "has 16 elements",
 		"task()->pid->x":                        "a pid_t has no members",
 		`container_of(id, "task_struct", "sx")`: "struct task_struct has no member sx",
+		"path(task()->mm)":                      "it is a struct mm_struct *, want a descriptor",
+		"path(task()->mm->exe_file)->x":         "path(task()->mm->exe_file)",
 	} {
 		_, err := cexpr.Compile(text, &expr.Scope{Schema: enter, Services: expr.Services{Kernel: m}})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "%!") {
@@ -309,6 +372,21 @@ func TestKernelReadsOfArguments(t *testing.T) {
 		`trace_arg("p") == (unsigned long)task()`)
 	if !slices.Contains(programs, "/bin/true 1") {
 		t.Errorf("got %v, want the file that is executed, by the task itself", programs)
+	}
+	// Beside them fields that are in the record alone.
+	beside := rows("sched", "sched_process_exec", "filename", `trace_arg("bprm")->filename`)
+	if !slices.Contains(beside, "/bin/true /bin/true") {
+		t.Errorf("got %v, want the file that is executed, by both", beside)
+	}
+	for _, row := range beside {
+		if field, arg, _ := strings.Cut(row, " "); field != arg {
+			t.Errorf("got %s of the record, and %s of the argument", field, arg)
+		}
+	}
+	same = rows("sched", "sched_switch", "(prev_state & 0x10000) < 0x10000",
+		`trace_arg("next")->pid == next_pid && trace_arg("prev")->pid == prev_pid`)
+	if !slices.Equal(same, []string{"1 1"}) {
+		t.Errorf("got %v, want nothing but records of their arguments", same)
 	}
 	sc := &expr.Scope{Services: expr.Services{Kernel: m}, Schema: schemaOf(t, fs, "sched", "sched_switch")}
 	_, err := cexpr.Compile(`trace_arg("nxt")->pid`, sc)

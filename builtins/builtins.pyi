@@ -448,6 +448,8 @@ def kernel_string(address: int) -> str:
     """The text at an address of the kernel."""
 def enumerator(name: str) -> int:
     """The value of an enumerator of the kernel."""
+def list_entries(head: Any, type: str, member: str, most: int) -> Any:
+    """The first entries of a list of the kernel, for a loop in a function of the event."""
 def syscall_name(number: int) -> str:
     """The name of a system call."""
 def errno_name(number: int) -> str:
@@ -474,6 +476,8 @@ def trace_arg(name: str) -> Any:
     """An argument with which the kernel calls the tracepoint of the event."""
 def cast(address: int, type: str) -> Any:
     """An address as a pointer to a type of the kernel."""
+def path(file: int) -> Any:
+    """The path of a file: of a descriptor of the running process, or of a structure of the kernel that leads to a file."""
 def container_of(address: int, type: str, member: str) -> Any:
     """The structure whose member an address points to."""
 def run(x: Any, seconds: Optional[Union[float, int]] = 5, input: Optional[str] = None, *, limit: Optional[int] = None, interval: Optional[Union[float, int]] = None) -> Result:

@@ -93,11 +93,22 @@ type Step struct {
 	To   *MethodSet
 }
 
-// AttrOr is Attr, except for a method that recv lacks but a value after one of steps has: then it
-// is an error that shows the first such step.
-func (m *MethodSet) AttrOr(recv starlark.Value, name string, steps ...Step) (starlark.Value, error) {
+// A Habit maps names that other tools have to the code for what they mean.
+type Habit map[string]string
+
+// AttrOr is Attr; of a name that other tools have, or a method that only a later value has, it is an error
+// that shows the code.
+func (m *MethodSet) AttrOr(recv starlark.Value, name string, habits []Habit, steps ...Step) (
+	starlark.Value, error,
+) {
 	if v, err := m.Attr(recv, name); v != nil || err != nil {
 		return v, err
+	}
+	for _, h := range habits {
+		if code := h[name]; code != "" {
+			return nil, starlark.NoSuchAttrError(
+				fmt.Sprintf("%s has no .%s field or method: write %s", m.typ, name, code))
+		}
 	}
 	for _, s := range steps {
 		if _, ok := s.To.byName[name]; ok {

@@ -101,6 +101,8 @@ func (v Env) Room(n expr.Node) int {
 		return Pad(n.Size + 1)
 	case *expr.ProcessArea:
 		return Pad(n.Size + 1)
+	case *expr.KernelPath:
+		return pathRoom
 	case *expr.Native:
 		switch k := n.Kernel.(type) {
 		case *expr.Dict:

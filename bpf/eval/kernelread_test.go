@@ -42,7 +42,7 @@ func reader(c *assembler.Code, in int16, fail assembler.Label, cpu func()) *Eval
 	}
 	c.Store(words+8, asm.R0)
 	e := evaluator(c, words, fail, inputAt, cpuOf)
-	e.Hook = &hook.Hook{Host: &features.Host{}}
+	e.Hook = &hook.Hook{Code: c, Host: &features.Host{}}
 	return e
 }
 

@@ -53,6 +53,8 @@ func (e *Eval) Text(off int16, size int, n expr.Node) {
 		e.kernelText(off, size, n)
 	case *expr.ProcessArea:
 		e.processText(off, size, n)
+	case *expr.KernelPath:
+		e.pathText(off, size, n)
 	default:
 		e.makeText(off, size, n)
 	}

@@ -25,7 +25,7 @@ const nativeCost = "2 to 10 ns in a native function, 50 ns in an interpreted one
 
 func natives() []*b.Builtin {
 	list := []*b.Builtin{bucket(), flags(), userString(), sum(), percent(), commandLine(), kernelString(),
-		enumerator()}
+		enumerator(), listEntries()}
 	for _, f := range native.Functions {
 		if f.Name != "" {
 			list = append(list, builtinOf(f))
@@ -70,7 +70,7 @@ func paramOf(p native.Param) b.Param {
 		x.Type = b.Int
 	case native.Amount:
 		x.Type = b.Or(b.As(address, "int"), b.Is("duration"), b.Is("size"))
-	case native.Address:
+	case native.Address, native.Typed:
 		x.Type = b.As(address, "int")
 	case native.Text, native.Name:
 		x.Type = b.String

@@ -26,7 +26,7 @@ func sqlQuery() *b.Builtin {
 			"the event's fields and the names that .let(...) gave; with a stack _stack, which is stacks.id. Integers are SQLite's, " +
 			"of 64 bits with a sign: numbers from 2^63 on, such as addresses of the kernel, are negative there. Where a column of the answer is an address or " +
 			"an error number of an event's column, it is shown as such, as in other tables. " +
-			"event_metadata describes the tables; ksymbol(addr) (and ksymbol_offset), syscall(nr), comm(tid), symbolic(field, value), ipv4_str, ipv6_str, " +
+			"event_metadata describes the tables; ksymbol(addr) (and ksymbol_offset), syscall(nr), comm(tid), log2(n), symbolic(field, value), ipv4_str, ipv6_str, " +
 			"ipsa_str, mac_str, uuid_str and guid_str name values",
 		Errors: "wrong SQL, with the tables and columns that exist; two tables of one name; a file that cannot be written, or that the command line does not name, " +
 			"without --allow write=DIR; ATTACH, VACUUM and PRAGMA",

@@ -31,7 +31,8 @@ var groupMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("groups
 
 // Attr returns a method.
 func (g *groups) Attr(name string) (starlark.Value, error) {
-	return groupMethods().AttrOr(g, name, b.Step{Code: ".count()", To: results.TableMethods()})
+	return groupMethods().AttrOr(g, name, []b.Habit{ofGroups, numbers},
+		b.Step{Code: ".count()", To: results.TableMethods()})
 }
 
 // AttrNames lists the methods.

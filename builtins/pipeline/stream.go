@@ -76,7 +76,7 @@ func (s *Stream) Attr(name string) (starlark.Value, error) {
 	} else {
 		steps = append(steps, stacks)
 	}
-	return methods().AttrOr(s, name, steps...)
+	return methods().AttrOr(s, name, []b.Habit{habits, numbers}, steps...)
 }
 
 // AttrNames lists the methods.

@@ -35,7 +35,7 @@ func flightFlags(o *flight) []*flag {
 	o.most = 16
 	return []*flag{
 		{name: "flight", metavar: "TIME", read: o.readWindow, help: "flight recorder: keep the newest events in memory, and write the last TIME of them to FILE.1, FILE.2, ... each time --when says so or SIGUSR2 comes"},
-		{name: "when", metavar: "SCRIPT", read: o.readWhen, help: "a script with its options, in quotes: each slow pair or event that it shows causes a file: 'syscalls --than 10ms'"},
+		{name: "when", metavar: "SCRIPT|EVENT", read: o.readWhen, help: "in quotes, an event: each one causes a file: 'oom:mark_victim', 'signal:signal_generate/sig==11/'; or a script with its options: each slow pair or event that it shows does: 'syscalls --than 10ms'"},
 		{name: "flight-files", metavar: "N", read: readCount(&o.most, 1, "write --flight-files 5"), deflt: "16", help: "how many files stay; the oldest go"},
 	}
 }
@@ -113,7 +113,7 @@ func (o *flight) watch(ctx context.Context, stop func(), a *app, c *common, ask 
 	if err != nil {
 		return nil, err
 	}
-	args, err := recording.Words(o.when)
+	args, err := recording.Trigger(o.when)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func Fails(n Node) string {
 		if n.MayFail() {
 			return "no such part"
 		}
-	case *KernelInt, *KernelText, *ProcessArea:
+	case *KernelInt, *KernelText, *ProcessArea, *KernelPath:
 		return "memory that cannot be read"
 	case *Field:
 		if ReadOf(n.F) != nil {

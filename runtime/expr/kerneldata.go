@@ -29,6 +29,8 @@ type KernelData struct {
 	lies bool // it is in memory at base + off; else base is its value
 	// bits is the width of a bit field, which is shift bits above base + off.
 	bits, shift int
+	// text is the text if it is not at an address, as a path; nil for all others.
+	text Node
 }
 
 // Task is the running task.
@@ -189,6 +191,9 @@ func (d *KernelData) Deref() (*KernelData, error) {
 	if d.Type.Kind() != kerneltype.Pointer {
 		return nil, fmt.Errorf("%s is a %s, want a pointer", d.Path, d.Type)
 	}
+	if d.text != nil {
+		return nil, fmt.Errorf("%s is a text", d.Path)
+	}
 	p, err := d.value()
 	if err != nil {
 		return nil, err
@@ -313,6 +318,9 @@ func (d *KernelData) Node() (Node, error) {
 
 // Text reads the text d, or the text that d points to.
 func (d *KernelData) Text() (Node, error) {
+	if d.text != nil {
+		return d.text, nil
+	}
 	f := event.Field{Name: d.Path, Type: d.Type.String(), Kind: event.Str}
 	read := &KernelText{Size: kernelTextLimit, Cut: true}
 	if n := d.Type.Len(); d.Type.Kind() == kerneltype.Array && n > 0 {
@@ -361,7 +369,7 @@ func readsKernel(n Node) bool {
 	found := false
 	Walk(n, func(n Node) bool {
 		switch n.(type) {
-		case *KernelInt, *KernelText, *ProcessArea, *TaskAddr, *TraceArg, *CPUDistance:
+		case *KernelInt, *KernelText, *ProcessArea, *KernelPath, *TaskAddr, *TraceArg, *CPUDistance:
 			found = true
 		}
 		return !found

@@ -46,6 +46,16 @@ type (
 		Size     int
 	}
 
+	// KernelPath is the path of a file, from its directory entry and its mount, of at most
+	// event.UserTextLimit bytes; a longer one begins with dots. Mount is 0 for a path inside its file
+	// system. Dentry points to the member at Alias of the entry; if it is 0, the text is the name of the
+	// file system Super. Super may be 0 if Dentry is not.
+	KernelPath struct {
+		Dentry, Mount, Super Node
+		Alias                int
+		Offsets              PathOffsets
+	}
+
 	// TraceArg is the argument Index of the kernel's call of the event's
 	// tracepoint, cut to Size bytes.
 	TraceArg struct {
@@ -69,6 +79,7 @@ func (n *KernelInt) Type() Type  { return Type{Kind: Int, Unsigned: !n.Signed} }
 func (n *KernelText) Type() Type { return TStr }
 func (*ProcessArea) Type() Type  { return TStr }
 func (n *TaskAddr) Type() Type   { return TUint }
+func (*KernelPath) Type() Type   { return TStr }
 func (*CPUDistance) Type() Type  { return TUint }
 func (n *TraceArg) Type() Type   { return Type{Kind: Int, Unsigned: !n.Signed} }
 
@@ -83,6 +94,9 @@ func (n *KernelInt) String() string {
 func (n *KernelText) String() string { return fmt.Sprintf("kernel.text%d[%s]", n.Size, n.Addr) }
 func (n *ProcessArea) String() string {
 	return fmt.Sprintf("process.text%d[%s, %s]", n.Size, n.From, n.To)
+}
+func (n *KernelPath) String() string {
+	return fmt.Sprintf("kernel.path[%s-%d, %s, %s]", n.Dentry, n.Alias, n.Mount, n.Super)
 }
 func (n *TaskAddr) String() string    { return "task" }
 func (n *CPUDistance) String() string { return fmt.Sprintf("distance[%s]", n.CPU) }

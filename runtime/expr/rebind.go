@@ -71,6 +71,10 @@ func Rebind(n Node, from, p Part) Node {
 		return &c
 	case *ProcessArea:
 		return &ProcessArea{re(n.From), re(n.To), n.Size}
+	case *KernelPath:
+		c := *n
+		c.Dentry, c.Mount, c.Super = re(n.Dentry), re(n.Mount), re(n.Super)
+		return &c
 	case *CPUDistance:
 		return &CPUDistance{re(n.CPU)}
 	case *MemBytes:

@@ -13,6 +13,8 @@ func Children(n Node) []Node {
 		return []Node{n.Addr}
 	case *ProcessArea:
 		return []Node{n.From, n.To}
+	case *KernelPath:
+		return []Node{n.Dentry, n.Mount, n.Super}
 	case *CPUDistance:
 		return []Node{n.CPU}
 	case *MemBytes:

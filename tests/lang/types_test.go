@@ -221,7 +221,7 @@ var (
 	}
 	elsewhere = []string{
 		"task", "cgroup", "per_cpu", "trace_arg", "cast", "container_of", "kernel_string", "user_string",
-		"command_line",
+		"command_line", "path", "list_entries",
 	}
 	// These print something, call a function, or want 4 or 16 bytes.
 	others = []string{"help", "try_", "ip_address"}

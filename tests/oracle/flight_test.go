@@ -113,6 +113,24 @@ func TestFlightWhenSlow(t *testing.T) {
 	}
 }
 
+// An event with a filter has a file written.
+func TestFlightWhenAnEventComes(t *testing.T) {
+	live(t, testkit.Perf)
+	file := filepath.Join(t.TempDir(), "flight.data")
+	run := func(signal string) string {
+		return testkit.Run(t, testkit.PPScript(t), "record", "--flight", "10s", "-o", file, "-e",
+			"raw_syscalls:sys_enter", "--when", "signal:signal_generate/sig==10/", "--", "sh", "-c",
+			"trap : USR1 USR2; kill -"+signal+" $$; sleep 0.2").Want(t, 0).Stderr
+	}
+	if said := run("USR2"); strings.Contains(said, file+".1") {
+		t.Errorf("got %q, want no file since the filter leaves the event out", said)
+	}
+	said := run("USR1")
+	if !strings.Contains(said, file+".1: ") || !strings.Contains(said, "trace showed an event") {
+		t.Errorf("got %q, want a file since the event came", said)
+	}
+}
+
 // A command is held until the script beside the recording is attached too.
 func TestFlightSeesTheFirstCall(t *testing.T) {
 	live(t, testkit.Perf)

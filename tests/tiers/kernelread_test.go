@@ -45,6 +45,40 @@ def main(o):
     end = tracepoint("sched:sched_process_exit").let(code = lambda e: task().exit_code).key("tid")
     return join([start], [end]).where(lambda p: p.start.name == "sh").by(parent = "start.parent", code = "end.code").agg(n = agg.count())
 `,
+	"a list of the kernel": `
+def code(e):
+    found = -1
+    for t in list_entries(task().real_parent.children, "struct task_struct", "sibling", 4):
+        if t.pid == task().pid:
+            found = t.exit_code
+    return found
+
+def main(o):
+    e = tracepoint("sched:sched_process_exit").where(lambda e: task().pid == task().tgid and task().real_parent.comm == "sh")
+    return e.by(parent = lambda e: task().real_parent.tgid, code = code).agg(n = agg.count())
+`,
+	"a list of the kernel, sent, with break": `
+def code(e):
+    seen = 0
+    found = -1
+    for t in list_entries(task().real_parent.children, "struct task_struct", "sibling", 4):
+        seen += 1
+        if t.pid == task().pid:
+            found = t.exit_code
+            break
+    for t in list_entries(task().children, "struct task_struct", "sibling", 2):
+        seen += 100
+    return max(found, 0) if seen == 1 else -2
+
+def main(o):
+    e = tracepoint("sched:sched_process_exit").where(lambda e: task().pid == task().tgid and task().real_parent.comm == "sh")
+    return e.by(parent = lambda e: task().real_parent.tgid, code = code).agg(n = agg.count())
+`,
+	"arguments of the tracepoint beside a field of the record": `
+def main(o):
+    e = tracepoint("sched:sched_process_exit").where(lambda e: trace_arg("p").pid == trace_arg("p").tgid and trace_arg("p").real_parent.comm == "sh")
+    return e.where("pid + prio > prio").by(parent = lambda e: trace_arg("p").real_parent.tgid, code = lambda e: trace_arg("p").exit_code).agg(n = agg.count())
+`,
 	"fold": `
 def step(s, e):
     parent = task().real_parent

@@ -21,6 +21,29 @@ func Shows(r plan.Report) bool {
 	return false
 }
 
+// Trigger is the command line that decides when to write: a script's, or that of trace for an event in the
+// notation of -e. The names of events have a colon, those of scripts have none; the name of any other event
+// follows -e.
+func Trigger(text string) ([]string, error) {
+	list, err := Words(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case list[0] == "-e" || strings.HasPrefix(list[0], "--event"):
+		return append([]string{"trace"}, list...), nil
+	case isEvent(text):
+		return []string{"trace", "-e", strings.TrimSpace(text)}, nil
+	}
+	return list, nil
+}
+
+// isEvent reports that a text begins with the name of an event: "sched:sched_switch", "mem:0x1000/4:w".
+func isEvent(text string) bool {
+	name, _, _ := strings.Cut(strings.TrimSpace(text), "/")
+	colon := strings.IndexByte(name, ':')
+	return colon > 0 && !strings.ContainsAny(name[:colon], " \t\n.-\"'")
+}
+
 // Words splits a command line into words. Quotes group words as in a shell.
 func Words(text string) (list []string, err error) {
 	var b strings.Builder
@@ -45,8 +68,8 @@ func Words(text string) (list []string, err error) {
 		list = append(list, b.String())
 	}
 	if quote != 0 || len(list) == 0 {
-		return nil, usagef("option", "--when", "got %q, want a script with its options", text).
-			WithHint("write --when 'syscalls --than 10ms'")
+		return nil, usagef("option", "--when", "got %q, want an event, or a script with its options", text).
+			WithHint("write --when 'oom:mark_victim' or --when 'syscalls --than 10ms'")
 	}
 	return list, nil
 }

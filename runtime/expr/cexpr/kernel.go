@@ -33,7 +33,7 @@ func (k *Call) memoryCall(f *native.Function) (expr.Node, error) {
 			var text string
 			text, err = k.ConstStr(i)
 			call.Texts = append(call.Texts, text)
-		} else {
+		} else if call.Data = k.place(i); call.Data == nil || f.Params[i].Kind != native.Typed {
 			call.Addr, err = k.Int(i)
 		}
 		if err != nil {
@@ -49,6 +49,19 @@ func (k *Call) memoryCall(f *native.Function) (expr.Node, error) {
 	}
 	k.kernel = d
 	return nil, nil
+}
+
+// place returns argument i as a place in the kernel's memory; nil if it is none.
+func (k *Call) place(i int) *expr.KernelData {
+	v, err := k.l.expr(k.Args[i])
+	if err != nil {
+		return nil
+	}
+	d, _, err := k.l.inKernel(k.Args[i], v)
+	if err != nil {
+		return nil
+	}
+	return d
 }
 
 // lowerCommandLine is command_line().

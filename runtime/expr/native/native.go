@@ -41,6 +41,8 @@ const (
 	Flag
 	// Place is a place in the kernel's memory.
 	Place
+	// Typed is a place in the kernel's memory whose type matters, or a number.
+	Typed
 )
 
 // A Function is one function that runs per event.
@@ -104,8 +106,11 @@ type MemoryCall struct {
 	Kernel *expr.Kernel
 	Schema *event.Schema // schema of the event; nil if unknown
 	Addr   expr.Node     // the argument that is an address; nil if there is none
-	Texts  []string      // the arguments that are names
-	Path   string        // the text of the call; "" if unknown
+	// Data is that argument if it is a place in the kernel's memory or a field that points to one; else
+	// nil.
+	Data  *expr.KernelData
+	Texts []string // the arguments that are names
+	Path  string   // the text of the call; "" if unknown
 }
 
 // ErrMissing says that a service that the function needs is missing.

@@ -277,7 +277,8 @@ func function[F any](f *F) uintptr { return *(*uintptr)(unsafe.Pointer(f)) }
 type arg struct {
 	Kind argKind
 	Int  int64
-	Data []byte // of texts and blobs
+	Real float64 // of floating-point numbers
+	Data []byte  // of texts and blobs
 }
 
 // argKind is the type of a value in SQLite.
@@ -291,8 +292,16 @@ const (
 	nullArg  argKind = lite.SQLITE_NULL
 )
 
-// define adds a function of n arguments to SQL, -1 for any number.
+// define adds a function of n arguments to SQL, -1 for any number. Its result is a text.
 func (d *DB) define(name string, n int, fn func(args []arg) (string, error)) error {
+	return d.defineFunction(name, n, func(args []arg) (arg, error) {
+		text, err := fn(args)
+		return arg{Kind: textArg, Data: []byte(text)}, err
+	})
+}
+
+// defineFunction adds a function whose result is a number, a text or nothing.
+func (d *DB) defineFunction(name string, n int, fn func(args []arg) (arg, error)) error {
 	call := func(tls *libc.TLS, ctx uintptr, n int32, argv uintptr) {
 		list := libc.GoBytes(argv, 8*int(n))
 		args := make([]arg, n)
@@ -303,19 +312,26 @@ func (d *DB) define(name string, n int, fn func(args []arg) (string, error)) err
 			switch a.Kind {
 			case intArg, floatArg:
 				a.Int = lite.Xsqlite3_value_int64(tls, v)
+				a.Real = lite.Xsqlite3_value_double(tls, v)
 			case textArg, blobArg:
 				p := lite.Xsqlite3_value_blob(tls, v)
 				a.Data = libc.GoBytes(p, int(lite.Xsqlite3_value_bytes(tls, v)))
 			}
 		}
-		text, err := fn(args)
+		result, err := fn(args)
+		text := string(result.Data)
 		if err != nil {
 			text = err.Error()
 		}
 		z := cstring(text)
-		if err != nil {
+		switch {
+		case err != nil:
 			lite.Xsqlite3_result_error(tls, ctx, address(z), int32(len(text)))
-		} else {
+		case result.Kind == intArg:
+			lite.Xsqlite3_result_int64(tls, ctx, result.Int)
+		case result.Kind == nullArg:
+			lite.Xsqlite3_result_null(tls, ctx)
+		default:
 			const copied = ^uintptr(0) // SQLITE_TRANSIENT
 			lite.Xsqlite3_result_text(tls, ctx, address(z), int32(len(text)), copied)
 		}

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr/native"
 	"ppscript/runtime/source/tracefs"
 )
 
@@ -64,6 +66,7 @@ func (d *DB) Define(f Functions) error {
 			}
 			return cmp.Or(f.Comm(int32(a[0].Int)), nobody), nil
 		}),
+		d.defineFunction("log2", 1, log2),
 		d.define("symbolic", -1, (&symbolics{schemas: f.Schemas}).call),
 	}
 	for _, p := range pointers {
@@ -81,6 +84,27 @@ func (d *DB) Define(f Functions) error {
 		}))
 	}
 	return errors.Join(errs...)
+}
+
+// log2 is the power of two that a number reaches, -1 if the number is below 1: as in conditions and
+// functions, in place of SQLite's own function, which has fractions.
+func log2(a []arg) (arg, error) {
+	switch a[0].Kind {
+	case intArg:
+		return arg{Kind: intArg, Int: native.PowerOf(a[0].Int)}, nil
+	case floatArg:
+		switch {
+		case math.IsInf(a[0].Real, 1):
+			return arg{}, errors.New("log2 of a number beyond all")
+		case a[0].Real < 1:
+			return arg{Kind: intArg, Int: -1}, nil
+		}
+		_, power := math.Frexp(a[0].Real)
+		return arg{Kind: intArg, Int: int64(power) - 1}, nil
+	case nullArg:
+		return arg{Kind: nullArg}, nil
+	}
+	return arg{}, errors.New("log2 takes a number, got a text")
 }
 
 // symbolics finds the tables of print fmts by the name of their field.

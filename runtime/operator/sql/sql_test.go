@@ -307,6 +307,8 @@ func TestFunctions(t *testing.T) {
 	}
 	f("ksymbol(-2130706432)", "_stext")
 	f("ksymbol(1)", "??")
+	f("log2(5000), log2(1), log2(0), log2(-8), log2(9223372036854775807)", "12 0 -1 -1 62")
+	f("log2(4.7), log2(0.5), typeof(log2(8.0)), log2(NULL) IS NULL", "2 -1 integer 1")
 	f("syscall(39), syscall(40)", "getpid ??")
 	f("comm(7), comm(8)", "db ??")
 	f("symbolic('vec', 1), symbolic('vec', 2)", "TIMER UNKNOWN")

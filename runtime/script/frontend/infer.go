@@ -198,7 +198,11 @@ func (s *scan) block(list []syntax.Stmt) {
 			s.block(st.True)
 			s.block(st.False)
 		case *syntax.ForStmt:
-			s.bind(st.Vars, role{kind: s.member(st.X)})
+			if call, list := s.listCall(st.X); list != nil {
+				s.bind(st.Vars, s.kernelList(call, list))
+			} else {
+				s.bind(st.Vars, role{kind: s.member(st.X)})
+			}
 			s.block(st.Body)
 		case *syntax.WhileStmt:
 			s.value(st.Cond)
@@ -271,6 +275,8 @@ func (s *scan) bind(lhs syntax.Expr, r role) {
 		}
 		if old, ok := s.vars[id]; ok && old.list != nil && old.list == r.list {
 			return
+		} else if ok && old.data != nil && r.data != nil && old.data.Type.String() == r.data.Type.String() {
+			// It stays a pointer to the same type.
 		} else if ok && !(old.state || old.ev != nil) {
 			unsure := doubtful(old, r) || old.inMemory() || r.inMemory()
 			r = role{kind: joinKinds(old.kind, r.kind), unsure: unsure,

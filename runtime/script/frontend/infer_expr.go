@@ -366,6 +366,10 @@ func (s *scan) call(e *syntax.CallExpr) role {
 	if make := kernelMaker(s.m.host, fn.c); make != nil {
 		return s.kernelCall(e, fn.c.(HasNative), make)
 	}
+	if listMaker(s.m.host, fn.c) != nil {
+		s.wrong(e, errListLoop)
+		return role{}
+	}
 	f, ok := fn.c.(*starlark.Function)
 	if !ok {
 		args, _ := s.args(e)

@@ -76,6 +76,19 @@ func (l *lowerer) kernelOf(at syntax.Position, x val) *expr.KernelData {
 	return d
 }
 
+// pointedTo is the structure at an address that the field f holds; nil if f is nil or points to no structure
+// of the kernel's types.
+func pointedTo(k *expr.Kernel, address expr.Node, f *event.Field) *expr.KernelData {
+	if f == nil {
+		return nil
+	}
+	d, err := k.Cast(address, f.Type, f.Name)
+	if err != nil {
+		return nil
+	}
+	return d
+}
+
 // place lowers an expression that is followed by a member or an index. The result
 // may be a place in the kernel's memory that is not read yet.
 func (s *scopeOf) place(e syntax.Expr) val {
@@ -114,6 +127,9 @@ func (s *scopeOf) kernelCall(e *syntax.CallExpr, make KernelData) val {
 	for _, x := range e.Args {
 		v := s.place(x)
 		var err error
+		if args.Data = v.data; args.Data == nil {
+			args.Data = pointedTo(k, v.node, pointerField(v.node))
+		}
 		switch {
 		case v.c != nil && constant(&args, v.c):
 		case v.data != nil && v.data.Type.Kind() == kerneltype.Struct: // a structure: its address
@@ -205,6 +221,9 @@ func (s *scan) kernelCall(e *syntax.CallExpr, of HasNative, make KernelData) rol
 		}
 		whole = whole && r.kind != kindText
 		args.Addr = expr.NewUint(0)
+		if args.Data = r.data; args.Data == nil && args.Kernel != nil {
+			args.Data = pointedTo(args.Kernel, expr.NewUint(0), r.pointer)
+		}
 	}
 	if types, ok := s.argTypes(e, roles); ok && plainArgs(e.Args) {
 		s.refused(e, of.Refuses(types))

@@ -274,6 +274,9 @@ func (s *scopeOf) call(e *syntax.CallExpr) val {
 	if make := kernelMaker(s.host, fn); make != nil {
 		return s.kernelCall(e, make)
 	}
+	if listMaker(s.host, fn) != nil {
+		s.must(e.Lparen, errListLoop)
+	}
 	args := make([]val, len(e.Args))
 	for i, a := range e.Args {
 		if args[i] = s.expr(a); args[i].ev != nil || args[i].state {

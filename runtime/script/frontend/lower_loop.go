@@ -10,21 +10,21 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file unrolls loops over constants, and over lists of the state.
+// This file unrolls loops over constants, over lists of the state, and over entries of a list of the kernel.
 
 // loop unrolls a loop.
 func (p *proc) loop(st *syntax.ForStmt) exit {
-	turns := p.turns(st)
+	turns, has := p.turns(st)
 	broken := p.broken
 	defer func() { p.broken = broken }()
 	p.broken = nil
-	breaks := hasBreak(st.Body)
+	breaks := hasBreak(st.Body) || has != nil
 	if breaks {
 		l := val{node: expr.NewLocal(p.newLocal(), "break", expr.TBool)}
 		p.broken = &l
 		p.setBroken(st, false)
 	}
-	for _, x := range turns {
+	for i, x := range turns {
 		if !breaks {
 			p.turn(st, x)
 			if end := p.block(st.Body); end == leaves {
@@ -33,7 +33,10 @@ func (p *proc) loop(st *syntax.ForStmt) exit {
 			continue
 		}
 		// With break, each iteration is skipped if an earlier one left the
-		// loop.
+		// loop. A list of the kernel leaves it at its end.
+		if has != nil {
+			p.leaveUnless(st, has[i])
+		}
 		out, vars := p.out, p.vars
 		p.out, p.vars = nil, p.copyVars()
 		p.turn(st, x)
@@ -52,21 +55,46 @@ func (p *proc) loop(st *syntax.ForStmt) exit {
 	return falls
 }
 
-// turns returns the values of the loop's variable.
-func (p *proc) turns(st *syntax.ForStmt) (turns []val) {
+// leaveUnless makes the loop end here unless a test is true.
+func (p *proc) leaveUnless(st *syntax.ForStmt, has expr.Node) {
+	out := p.out
+	p.out = nil
+	p.setBroken(st, true)
+	leave := expr.NewBlock(p.out...)
+	p.out = out
+	test, err := expr.PyUnary("not", has)
+	p.must(st.For, err)
+	n, err := expr.NewIf(test, leave, nil)
+	p.must(st.For, err)
+	if test, err = expr.PyUnary("not", p.broken.node); err == nil {
+		n, err = expr.NewIf(test, n, nil)
+	}
+	p.must(st.For, err)
+	p.add(n)
+}
+
+// turns returns the values of the loop's variable. has is nil, or whether there is a value, by turn.
+func (p *proc) turns(st *syntax.ForStmt) (turns []val, has []expr.Node) {
 	const maxTurns = 64
+	if call, list := p.listCall(st.X); list != nil {
+		entries := p.kernelList(call, list)
+		for _, d := range entries.Entries {
+			turns = append(turns, val{data: d})
+		}
+		return turns, entries.Has
+	}
 	x := p.expr(st.X)
 	seq, ok := x.c.(starlark.Iterable)
 	switch {
 	case x.list != nil && len(x.list.list) <= maxTurns:
-		return p.elements(st.For, x.list)
+		return p.elements(st.For, x.list), nil
 	case !ok || starlark.Len(seq) > maxTurns || starlark.Len(seq) < 0:
 		p.refuse(st.For, "a loop over what is not a constant of at most %d members", maxTurns)
 	}
 	for c := range starlark.Elements(seq) {
 		turns = append(turns, val{c: c})
 	}
-	return turns
+	return turns, nil
 }
 
 // turn binds the variables of one iteration. Constants are bound directly; an

@@ -241,6 +241,8 @@ func sameVal(x, y val) bool {
 		return false
 	case x.node != nil || y.node != nil:
 		return x.node == y.node && x.unit == y.unit
+	case x.data != nil || y.data != nil:
+		return x.data == y.data
 	case x.ev != nil || y.ev != nil:
 		return x.ev != nil && y.ev != nil && x.ev.same(y.ev)
 	case x.state || y.state:

@@ -25,6 +25,9 @@ type Native struct {
 	// Data makes the result of a call that returns a place in the kernel's memory;
 	// nil for other functions.
 	Data KernelData
+	// List makes what a loop goes over, for the function whose result is the entries of a list of the
+	// kernel; nil for all others.
+	List KernelList
 	// OfName says that the function looks up a name. A call with a constant name is
 	// tried before anything is opened, and must succeed.
 	OfName bool

@@ -4,6 +4,7 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -108,7 +109,7 @@ func (l *Line) wait(events string, limit time.Duration) {
 // waiting returns the text of the line, such as "observing sched:sched_switch:
 // 3s of 10s".
 func waiting(events string, took, limit time.Duration) string {
-	s := "observing " + events + ": " + took.Round(time.Second).String()
+	s := "observing " + cmp.Or(events, "events") + ": " + took.Round(time.Second).String()
 	if limit > 0 {
 		return s + " of " + limit.String()
 	}
