@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
@@ -81,6 +82,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 	s.serve(host)
 	s.prepare(host)
 	s.keeps(p.KeptBytes)
+	var savers []load.Program
 	for i, e := range s.sources {
 		if e.served {
 			continue
@@ -94,6 +96,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 			}
 			h.PickRaw(nodes, e.stacked)
 		}
+		h.PickSaved(s.nodes(i), e.stacked)
 		g := im.newGen(h)
 		g.program(at)
 		im.long = append(im.long, g.gate.eval.Long)
@@ -102,8 +105,14 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 			Type: e.Schema.Type, ID: e.Schema.ID, Places: e.serves, User: e.Probe != nil && e.Probe.User,
 			Everywhere: e.Sampled && e.keepsEvents(),
 		}
-		if h.Raw != nil {
+		switch {
+		case h.Raw != nil:
 			p.Attach = h.Raw.Name
+		case h.Saved != "":
+			p.Kind, p.Attach = ebpf.RawTracepoint, h.Saved
+			saver, record := h.Saver(code())
+			im.define(record.ID, record.Spec)
+			savers = append(savers, saver)
 		}
 		p.Ins = h.Code.Finish()
 		im.scratch(h.Code)
@@ -125,6 +134,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 	im.lateTexts(host)
 	im.flushes(code)
 	im.trackers(host, t)
+	im.Programs = append(im.Programs, savers...)
 	im.referred()
 	return im, nil
 }
@@ -187,6 +197,7 @@ func (g *gen) program(t *Target) {
 	members.Foresee(nodes...)
 	exit := c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
+	eval.Hook.TakeRecord(exit)
 	var budget assembler.Gate
 	if layout.weighed {
 		budget = assembler.NewGate(c, byKey(layout), load.StatsMap.Of(eval.Hook.Index), exit)
@@ -196,6 +207,7 @@ func (g *gen) program(t *Target) {
 		assembler.Open(c, exit)
 	}
 
+	eval.Hook.CheckRecord(exit)
 	c.FindScratch(exit)
 	eval.Hook.Arguments()
 	if len(layout.sources[eval.Hook.Index].calls) > 0 {

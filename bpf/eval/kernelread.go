@@ -1,10 +1,6 @@
 package eval
 
 import (
-	"maps"
-	"slices"
-	"strings"
-
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
@@ -171,24 +167,18 @@ func (e *Eval) cpuDistance(n *expr.CPUDistance) {
 	c.Stack = mark
 }
 
-// argumentsAlone says why a program has no arguments of a tracepoint, and which fields it can read
-// beside them.
-func argumentsAlone(h *hook.Hook) string {
-	text := "a program with the tracepoint's arguments has no record"
-	if h.Event == nil || h.Event.Schema == nil {
-		return text
+// noArguments is the reason why a program has no arguments of a tracepoint.
+func noArguments(h *hook.Hook) string {
+	if h.Event != nil && h.Event.Stack != nil && h.Event.Stack.Kernel {
+		return "a program with the tracepoint's arguments has the kernel's stack only behind its own frames"
 	}
-	if p := hook.RawPointOf(h.Event.Schema.FullName()); p != nil && len(p.Fields) > 0 {
-		text += ": beside them it reads " + strings.Join(slices.Sorted(maps.Keys(p.Fields)), ", ")
-	}
-	return text + "; read other fields, and what lines show, as members of trace_arg(...) (from Linux 6.2 on)"
+	return "no program gets the tracepoint's arguments here: before Linux 6.2 it could interrupt itself unseen"
 }
 
 // traceArgument reads an argument of the tracepoint into R0.
 func (e *Eval) traceArgument(n *expr.TraceArg) {
-	if e.Hook.Raw == nil {
-		assembler.Refuse("%s", argumentsAlone(e.Hook))
+	if !e.Hook.Argument(asm.R0, n.Index) {
+		assembler.Refuse("%s", noArguments(e.Hook))
 	}
-	e.Code.Emit(asm.LoadMem(asm.R0, asm.R6, int16(8*n.Index), asm.DWord))
 	e.Code.Extend(asm.R0, 8*n.Size, n.Signed)
 }

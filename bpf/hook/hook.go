@@ -33,6 +33,10 @@ type Hook struct {
 	// Place is the place on the stack of the number that FindCall has stored: which of its calls
 	// the event belongs to. 0 if the kernel supplies that number (the attach cookie).
 	Place int16
+	// Saved is the name of the raw tracepoint that the program is attached to, although it reads the
+	// event's record (savedrecord.go); "" for all other programs.
+	Saved      string
+	args, mark int16 // places of its context, and of the mark of its record
 }
 
 // New is the hook of an event; index is the index of its program.
@@ -130,7 +134,7 @@ func (h *Hook) Period(dst asm.Register) {
 // of probes in user space, and programs called through a trampoline, disable it at their begin
 // (Alone).
 func (h *Hook) Unpreempted() (on func()) {
-	if h.Kind == ebpf.TracePoint || h.OfProbe() {
+	if h.Kind == ebpf.TracePoint && h.Saved == "" || h.OfProbe() {
 		return func() {}
 	}
 	on, _ = h.preemption()

@@ -75,7 +75,7 @@ func readsMore(n expr.Node) bool {
 	more := false
 	expr.Walk(n, func(n expr.Node) bool {
 		switch n.(type) {
-		case *expr.Native, *expr.KernelText, *expr.ProcessArea, *expr.TraceArg, *expr.Mem:
+		case *expr.Native, *expr.KernelText, *expr.ProcessArea, *expr.KernelPath, *expr.TraceArg, *expr.Mem:
 			more = true
 		}
 		return !more

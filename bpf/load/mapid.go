@@ -44,6 +44,7 @@ const (
 	HeldCountMap                  // u64: how many numbers were given
 	FreshMap                      // u32: processes with new user stacks
 	ScratchMap                    // by program: what the stack has no room for
+	RecordMap                     // by program and CPU: the record of the event at hand
 	SendMap                       // by CPU: sendState
 	BuffersMap                    // by CPU: its buffer
 	BufferMap                     // the buffer of a CPU
@@ -106,6 +107,7 @@ var mapNames = [...]string{
 	HeldCountMap:   "heldcount",
 	FreshMap:       "fresh",
 	ScratchMap:     "scratch",
+	RecordMap:      "record",
 	SendMap:        "send",
 	BuffersMap:     "buffers",
 	BufferMap:      "buffer",

@@ -109,7 +109,8 @@ func (w *Stacks) part(size, at, most int, flags int32) {
 	end := c.Label()
 	c.Emit(asm.Mov.Imm(asm.R3, int32(8*most)), asm.Sub.Reg(asm.R3, asm.R8), asm.Mov.Imm(asm.R8, 0))
 	c.IfImm(asm.JEq, asm.R3, 0, end)
-	c.Emit(asm.Mov.Reg(asm.R1, asm.R6), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, int32(at)),
+	w.Hook.Context(asm.R1)
+	c.Emit(asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, int32(at)),
 		asm.Mov.Imm(asm.R4, flags))
 	c.Call(asm.FnGetStack)
 	// An error means that there is no such stack, as for the user part of
