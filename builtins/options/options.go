@@ -198,10 +198,10 @@ func consistent(list []option.Option) error {
 	return nil
 }
 
-// A declaration is the result of opt.*: an option that has no name yet.
+// A declaration is the value of opt.NAME(...): an option without a name yet.
 type declaration struct {
 	decl option.Option
-	use  string // of opt.instead
+	use  string // what to use in the option's place; from opt.instead
 }
 
 func (o *declaration) String() string {
