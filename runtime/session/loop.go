@@ -34,7 +34,8 @@ const beatTime = 500 * time.Millisecond
 // the kernel do all the work. Anything that needs the loop wakes it.
 const idleTime = 10 * time.Second
 
-// taking tells how to get events that are hidden from perf, if there is a way.
+// taking ends a message about events that perf cannot see: how to get them, if there is
+// a way.
 func (r *run) taking() string {
 	if r.cfg.Options.Reading.Engine == placement.EnginePerf {
 		return "; without --engine perf, programs that nothing is hidden from take them"
@@ -42,10 +43,10 @@ func (r *run) taking() string {
 	return ""
 }
 
-// missedSince follows the names of programs that were attached while the run observed.
+// missedSince follows the names of programs that were attached during the run.
 const missedSince = "; a run that begins now takes them by programs"
 
-// loop runs until something ends the run, then shows the last results.
+// loop reads events until the run ends, then shows the last results.
 func (r *run) loop(ctx context.Context) error {
 	if err := errors.Join(r.in.counters.begin(r), r.in.kernel.begin(r), r.in.slots.Begin()); err != nil {
 		return err
