@@ -135,7 +135,7 @@ func change(c *b.Call, fn func(v *view.View) error) (starlark.Value, error) {
 }
 
 // hasColumn is an error if the table lacks a column. It is checked when the
-// script is loaded, not when the first table is complete.
+// script calls a method, not when the first table is complete.
 func hasColumn(c *b.Call, param, name string) error {
 	t := c.Receiver.(*Table)
 	names := t.names()

@@ -20,8 +20,8 @@ const (
 )
 
 // check looks for mistakes once the user has paused typing. It runs ppscript
-// check as a separate process, which opens no events and is killed if it takes
-// longer than checkTime.
+// check as a separate process, which opens no events and is ended after
+// checkTime.
 func (s *server) check(d *source) {
 	d.close()
 	ctx, cancel := context.WithTimeout(s.ctx, checkTime)

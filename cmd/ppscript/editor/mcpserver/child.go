@@ -46,7 +46,7 @@ func (a answer) result() *mcp.CallToolResult {
 }
 
 // child runs ppscript in dir and waits for it. If the client cancels the run,
-// or it takes too long, it gets SIGTERM, so that it ends in order and leaves
+// or it takes too long, it gets SIGINT, so that it ends in order and leaves
 // nothing behind.
 func (s *server) child(ctx context.Context, dir string, args ...string) (answer, error) {
 	select {

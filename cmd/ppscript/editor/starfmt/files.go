@@ -88,8 +88,8 @@ func (f *Formatter) file(name string) (changed bool, err error) {
 }
 
 // Tree lists scripts: arg itself if it is a file, or the files in and below a
-// directory whose names end in suffix.star. It leaves out vendor/ and hidden
-// directories.
+// directory whose names end in suffix.star. It leaves out vendor/, testdata/
+// and hidden directories.
 func Tree(arg, suffix string) ([]string, error) {
 	st, err := os.Stat(arg)
 	if arg == "-" || err == nil && !st.IsDir() {

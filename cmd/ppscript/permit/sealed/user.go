@@ -69,10 +69,10 @@ func (u User) String() string {
 // names its caller. HOME and PATH get fixed values.
 var keptEnv = []string{"TERM", "COLUMNS", "LINES", "NO_COLOR", "SUDO_UID", "SUDO_GID", "SUDO_USER"}
 
-// CleanEnvironment removes every variable from the environment that could change the run, such as
-// sources of libraries, secrets and paths of programs. Variables of the Go runtime (GO...) have had
-// their effect by then, so if there were any, the process executes the program again and does not
-// return.
+// CleanEnvironment removes all variables except keptEnv from the environment, since they could
+// change the run: sources of libraries, secrets, paths of programs. Variables of the Go runtime
+// (GO...) have had their effect by then, so if there were any, the process executes the program
+// again and does not return.
 func CleanEnvironment() error {
 	began := slices.ContainsFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GO") })
 	values := map[string]string{"HOME": "/",
