@@ -9,6 +9,18 @@
 //
 // The command line passes functions that load and run scripts in Program; the package does not
 // depend on the script host.
+//
+// # Words
+//
+//	asker   the process of "ppscript fleet run", which asks hosts to run a script
+//	host    a machine that has an agent or is reached by ssh
+//	label   NAME=VALUE of a host, by which askers select hosts
+//	job     one run of a script on all hosts that an asker asked; has a random number
+//	window  an interval of time with the results of all hosts; the whole run without -i
+//	frame   the encoded results of one host for one window; mergers send frames of several hosts
+//	share   the entry of a merged frame about one host: its name, frame number and times
+//	merger  a process that merges frames of many hosts, so that the asker receives fewer
+//	lease   a message by which an asker lets its job go on for some seconds more
 package fleet
 
 import (
