@@ -28,20 +28,20 @@ import (
 // An app is one invocation of the program.
 type app struct {
 	console.Console
-	helpError error // of writing the help of a subcommand
-	zoneError error // of TZ: local times are shown in UTC
+	helpError error // error of writing the help of a subcommand
+	zoneError error // TZ is invalid: local times are shown in UTC
 	token     string
 
 	libs    libraries
 	scratch scratch
 	vetting vetting
-	limits  limits.Policy // of this machine; the zero value is the defaults
+	limits  limits.Policy // this machine's limits of scripts; the zero value means the defaults
 	unsaved unsavedFile   // of check
 	nowhere bool          // stdout seems to be closed
 
-	asker *fleet.Asker // of other machines, which run the script; nil runs it here
+	asker *fleet.Asker // runs the script on other machines; nil: it runs here
 
-	watching atomic.Bool // a watch has the signals
+	watching atomic.Bool // a watch handles the signals
 
 	// scriptTime bounds how long a script may take to load and to describe its run; with 0 only the
 	// number of its steps is bounded.
@@ -54,7 +54,8 @@ func newApp() *app {
 		nowhere: resultfile.Nowhere(os.Stdout)}
 	a.libs.Say = a.Say
 	zone, err := wallclock.LocalZone(os.Getenv("TZ"), time.Local)
-	// A library's goroutine may read it already: it is written only where TZ has rules of its own.
+	// A goroutine of a library may read time.Local already, so it is written only if TZ has its
+	// own rules.
 	if zone != time.Local {
 		time.Local = zone
 	}
@@ -64,8 +65,8 @@ func newApp() *app {
 
 // dispatch runs the subcommand that args name, else the script.
 //
-// cobra looks for subcommands behind options too; here only the first word can
-// be one, so that no script's option value is taken for a subcommand.
+// cobra also looks for subcommands after options. Here only the first word can
+// be one, so that the value of a script's option is not taken for a subcommand.
 func (a *app) dispatch(args []string) error {
 	a.Mode = colorIn(args)
 	a.Color = console.Colorful(os.Stderr, a.Mode)
@@ -93,21 +94,21 @@ func (a *app) dispatch(args []string) error {
 
 func isCommand(root *cobra.Command, word string) bool {
 	if strings.HasPrefix(word, "__complete") {
-		return true // cobra's door for shells
+		return true // cobra's subcommand for shells' completion
 	}
 	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool {
 		return c.Name() == word || c.HasAlias(word)
 	})
 }
 
-// commands are the subcommands; each has a file.
+// commands has the functions that make the subcommands; each has a file.
 var commands = []func(*app) *cobra.Command{
 	listCommand, helpCommand, explainCommand, checkCommand, docCommand, describeCommand, recordCommand, infoCommand,
 	doctorCommand, replCommand, modCommand, fmtCommand, newCommand, testCommand, usdtCommand,
 	versionCommand, completionCommand, exportCommand, signCommand, verifyCommand, sealedCommand,
 }
 
-// root is the tree of subcommands. Scripts are not in it.
+// root makes the tree of subcommands. Scripts are not in it.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:                "ppscript NAME|FILE [options] [-- command]",

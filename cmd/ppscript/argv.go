@@ -12,7 +12,7 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file looks at the words of a command line before they are parsed, and at the command behind them.
+// This file reads words of a command line before it is parsed, and checks the observed command.
 
 // checkProgram is an error if a command cannot be started. kinds are the other
 // targets on the command line.
@@ -40,8 +40,8 @@ func checkProgram(name string, kinds []string) error {
 	return usagef("start", strconv.Quote(name), "no such program").WithHint("%s", hint)
 }
 
-// durationIn is the --duration among words, before they are parsed: even a
-// script that is never there must not take longer. 0 is none.
+// durationIn returns the --duration among words, before they are parsed; 0 if
+// there is none. It also bounds the load of the script.
 func durationIn(args []string) time.Duration {
 	for i, word := range args {
 		if word == "--" {
@@ -61,8 +61,8 @@ func durationIn(args []string) time.Duration {
 	return 0
 }
 
-// colorIn is the --color among words, before they are parsed: it holds for
-// errors about these words, too.
+// colorIn returns the --color among words, before they are parsed, because it
+// also applies to errors about these words.
 func colorIn(args []string) string {
 	for i, word := range args {
 		if word == "--" {

@@ -10,8 +10,8 @@ import (
 	"ppscript/runtime/session/cost"
 )
 
-// audited runs a command with an entry in the audit log. The log is opened before the run: the
-// sandbox lets nothing be opened later.
+// audited runs a command with an entry in the audit log. The log is opened before the run,
+// because the sandbox forbids it later.
 func (a *app) audited(inv *invocation, run func() error) error {
 	j := journal.Open(journal.Socket)
 	if j == nil {

@@ -1,8 +1,9 @@
 package main
 
-// bashCompletion asks ppscript itself, as cobra's script does, but needs nothing beside bash: cobra's
-// wants the package bash-completion, which small machines lack. Bash cuts words at ':' and '=', so the
-// script joins the pieces of an event's name first, and leaves out the part that bash will not replace.
+// bashCompletion calls ppscript for candidates, as cobra's script does, but needs only bash:
+// cobra's script needs the package bash-completion, which small machines lack. Bash splits words at
+// ':' and '=', so the script first joins the pieces of an event's name, and leaves out the part
+// that bash will not replace.
 const bashCompletion = `# bash completion of ppscript; load it with: source <(ppscript completion bash)
 _ppscript() {
     local rest="${COMP_LINE:0:COMP_POINT}" words=() i word trimmed

@@ -76,8 +76,7 @@ type checker struct {
 
 var checkFormats = []string{"text", "json"}
 
-// A verdict describes a script in which check found no mistakes: its events, and its interpreted
-// functions.
+// A verdict describes a script without mistakes: its events and its interpreted functions.
 type verdict struct {
 	text        string
 	interpreted []string // functions, with the reason

@@ -30,7 +30,7 @@ type common struct {
 
 	input, output string
 	inputs        []string // all of them
-	token         string   // of --token-file
+	token         string   // the secret of --token-file
 	tls           peers.Files
 	extra         extraRights
 
@@ -45,7 +45,7 @@ type common struct {
 
 // extraRights lists the rights of a script beyond the names on the command line.
 type extraRights struct {
-	files, peers []string // to be written, to be talked to
+	files, peers []string // files to write, addresses to talk to
 	nothing      bool     // --look-only
 	forOthers    bool
 }
@@ -53,13 +53,14 @@ type extraRights struct {
 // targetFlags is the target that the flags name.
 type targetFlags struct {
 	target perf.Target
-	// owners are the containers, pods and units whose processes the target is, not their cgroups.
+	// owners are containers, pods and units that are observed by their processes, not by their
+	// cgroups.
 	owners []string
 }
 
 // aside has the outputs for results other than standard output.
 type aside struct {
-	sinks      []outputs.Opener // of the options that name them
+	sinks      []outputs.Opener // outputs that options name
 	linesAside bool             // one of them takes the lines of events
 	page       page
 	remote     remote.Options
@@ -106,8 +107,8 @@ func (s *aside) openers(a *app, script string, say func(line string)) ([]outputs
 // hidesLines reports that events go to a file alone, and no line is printed for each.
 func (c *common) hidesLines() bool { return c.output == "" && c.render.Format == "" }
 
-// readCommon checks the common options and the command. Mistakes that can be
-// known are reported here, before anything is opened.
+// readCommon checks the common options and the command, so that mistakes are
+// reported before anything is opened.
 func readCommon(fs *flags, command []string) (*common, error) {
 	c := fs.common
 	r := &reader{plain: fs.perfprof}
@@ -125,7 +126,7 @@ func readCommon(fs *flags, command []string) (*common, error) {
 	return c, c.check()
 }
 
-// check finds options that do not go together.
+// check is an error if options contradict each other.
 func (c *common) check() error {
 	o := &c.options
 	if c.reports > 0 {
@@ -176,8 +177,8 @@ func (c *common) check() error {
 	return err
 }
 
-// checkTarget finds options about the target that do not go together. If one of them is given, a
-// command only says how long to run, as in perf.
+// checkTarget is an error if options about the target contradict each other. If one of them is
+// given, a command only says how long to run, as in perf.
 func (c *common) checkTarget() error {
 	t := &c.target
 	kinds := t.Named()
@@ -198,7 +199,8 @@ func (c *common) checkTarget() error {
 	return nil
 }
 
-// checkInput finds options that do not go with a recording, or without one.
+// checkInput is an error if options cannot be used with a recording, or without
+// one.
 func (c *common) checkInput() error {
 	t, o := &c.target, &c.options
 	if c.input == "" {

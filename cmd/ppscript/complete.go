@@ -50,7 +50,7 @@ func completeScript(a *app, args []string, word string) ([]string, cobra.ShellCo
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// optionsOf are the options of the script that a user calls name. A script that comes with ppscript is
+// optionsOf returns the options of a script by its name. A script that comes with ppscript is
 // loaded. Other scripts are only parsed: pressing TAB must not run the code of a file.
 func optionsOf(a *app, name string) (*option.Set, error) {
 	file, err := find(name)
@@ -69,7 +69,7 @@ func optionsOf(a *app, name string) (*option.Set, error) {
 		return m.Options, nil
 	}
 	if strings.Contains(file, "//") {
-		return nil, nil // fetching it is not for completion
+		return nil, nil // completion does not fetch libraries
 	}
 	st, err := os.Stat(file)
 	if err != nil || !st.Mode().IsRegular() || st.Size() > maxCompleted {
@@ -85,7 +85,8 @@ func optionsOf(a *app, name string) (*option.Set, error) {
 // maxCompleted is the size in bytes up to which a script is parsed to complete its options.
 const maxCompleted = 1 << 20
 
-// scriptName is the first word that is neither an option nor the value of one.
+// scriptName returns the first word that is neither an option nor the value of
+// one.
 func scriptName(args []string) string {
 	fl := topFlags()
 	for i := 0; i < len(args); i++ {
@@ -102,7 +103,7 @@ func scriptName(args []string) string {
 	return ""
 }
 
-// flagOf is the option that word ends with: its value is the next word.
+// flagOf returns the option at the end of word whose value is the next word.
 func flagOf(fl *flags, word string) *flag {
 	if name, ok := strings.CutPrefix(word, "--"); ok {
 		return fl.find(strings.ReplaceAll(name, "_", "-"))
@@ -146,7 +147,8 @@ func completeValue(f *flag, word string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeEvents completes the last event of a list; systems first.
+// completeEvents completes the last event of a list: first the system, then the
+// event.
 func completeEvents(word string) ([]string, cobra.ShellCompDirective) {
 	const more = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	fs := tracefs.FindFormats()

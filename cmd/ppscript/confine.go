@@ -48,8 +48,9 @@ func namerWalls(a *app) func(writes []string, network bool) {
 	}
 }
 
-// confineOpener enters the sandbox for a process that will run scripts which are not known yet: they
-// may open all kinds of events, read the memory of processes, and write wherever the user says.
+// confineOpener enters the sandbox for a process that will run scripts that are not known yet. They
+// may open all kinds of events, read the memory of processes, and write the files that the user
+// names.
 func (a *app) confineOpener(c *common, starts bool) {
 	if c.noSandbox {
 		a.sayOpen()
@@ -74,8 +75,8 @@ func (a *app) sayOpen() {
 	a.Say("--no-sandbox: files from elsewhere are read with all rights of this program")
 }
 
-// confine has the session of cfg enter the sandbox. A message names each part that the kernel cannot
-// enforce.
+// confine makes the session of cfg enter the sandbox. A message names each part that the kernel
+// cannot enforce.
 func (a *app) confine(inv *invocation, cfg *session.Config) {
 	c := inv.common
 	if c.noSandbox {

@@ -21,8 +21,8 @@ type description struct {
 	Name    string              `json:"name"`
 	Doc     string              `json:"doc"`
 	Options []optionDescription `json:"options"`
-	// Events and Results are what the script opens and returns with the given options; absent if a
-	// required option is missing.
+	// Events are the events that the script opens with the given options, Results the results that
+	// it returns; both are absent if a required option is missing.
 	Events  []string            `json:"events,omitempty"`
 	Results []resultDescription `json:"results,omitempty"`
 }
@@ -48,7 +48,7 @@ type resultDescription struct {
 type columnDescription struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`         // key or value
-	Op   string `json:"op,omitempty"` // how a value is made
+	Op   string `json:"op,omitempty"` // the operation that makes a value
 }
 
 func describeCommand(a *app) *cobra.Command {
@@ -59,7 +59,7 @@ func describeCommand(a *app) *cobra.Command {
 		Long: `Prints the options, events and results of a script as JSON, as its option --describe does. --schema prints the JSON
 Schema of the lines that --format json prints, of any script; docs/json.md says what of it stays as it is.`,
 		Example:            "    ppscript describe syscalls\n    ppscript describe --schema > ppscript.schema.json",
-		DisableFlagParsing: true, // they are the script's
+		DisableFlagParsing: true, // all options are the script's
 		ValidArgsFunction: func(
 			_ *cobra.Command, args []string, word string,
 		) ([]string, cobra.ShellCompDirective) {

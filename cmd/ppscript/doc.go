@@ -31,7 +31,7 @@ func docCommand(a *app) *cobra.Command {
 }
 
 func showDoc(a *app, args []string, stubs bool) error {
-	reg, err := all.Tests(nil) // to read about
+	reg, err := all.Tests(nil) // builtins are described, not called
 	if err != nil {
 		return err
 	}

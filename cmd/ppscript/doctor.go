@@ -78,8 +78,8 @@ func (a *app) profilersHere(ctx context.Context, names string) (list []findings.
 // tryTime is how long opening one profiler may take.
 const tryTime = 10 * time.Second
 
-// tryProfiler builds the plan of a profiler, and opens it for a moment: with its default options or, if
-// it requires an event, with one that every kernel has.
+// tryProfiler builds the plan of a profiler, and opens it for a moment: with its default options
+// or, if it requires an event, with an event that every kernel has.
 func (a *app) tryProfiler(ctx context.Context, name string, here capabilities.Here,
 	have kernel.Caps,
 ) findings.Profiler {

@@ -91,7 +91,7 @@ type export struct {
 	hub   *remote.Hub
 	watch *watch
 
-	loading sync.Mutex // libraries are opened by one at a time
+	loading sync.Mutex // one goroutine at a time opens libraries
 }
 
 func (e *export) run(fl *flags, path string) (err error) {
@@ -134,7 +134,7 @@ func (e *export) run(fl *flags, path string) (err error) {
 		a.Say(j.Name + ": it ended, since " + path + " no longer has it")
 	}}
 	a.confineOpener(c, false)
-	a.libs.Offline = true // git cannot be started any more
+	a.libs.Offline = true // the sandbox forbids to start git
 	defer e.hub.Push()
 	defer s.Close()
 	s.Set(ctx, jobs)

@@ -16,29 +16,30 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// This file gives options to pflag: the common ones and those of a script.
-// Values are kept as texts, in order. The owner of an option reads its texts,
-// so that every error has one form and a script's types stay the script's.
+// This file declares options for pflag: the common ones and the script's.
+// Values are kept as texts, in order. The owner of an option parses its texts,
+// so that all errors have one form, and types of a script's options stay in the
+// script.
 
 // A flag is one option of the command line.
 type flag struct {
 	name, short string
 	metavar     string // "" for options without a value
 	help        string
-	deflt       string // as --help shows it
+	deflt       string // default as --help shows it
 	group       string
 	choices     []string
 	kind        valueKind
 	alone       alone
 	helpPlace   helpPlace
-	recorded    bool                 // the subcommand record has it too
-	own         bool                 // the script declares it
-	instead     string               // an option of another tool only: what to use
+	recorded    bool                 // the subcommand record also has the option
+	own         bool                 // the script declares the option
+	instead     string               // what to use, for an option that only other tools have
 	bare        time.Duration        // the unit of a number without one, as declared; 0 is none
 	read        func(*reader, *flag) // stores the texts of a given option
 
-	// filters is the option of events that this one, --filter, adds to; places tell how many events were
-	// given before each of its texts.
+	// filters is set for --filter: the option of events to which its filters apply. places has, for
+	// each text, the number of events given before it.
 	filters *flag
 	places  []int
 
@@ -92,9 +93,9 @@ type alone struct {
 type helpPlace uint8
 
 const (
-	inFull  helpPlace = iota // by --help-all
-	briefly                  // by --help too
-	never                    // it is parsed, to say that it is of no use here
+	inFull  helpPlace = iota // shown by --help-all
+	briefly                  // also shown by --help
+	never                    // not shown; parsed only for a message that it has no effect
 )
 
 var _ pflag.Value = (*flag)(nil)
@@ -109,7 +110,7 @@ func (f *flag) Set(s string) error {
 	return nil
 }
 
-// last is the option's last text, which overrides the earlier ones.
+// last returns the option's last text, which overrides the earlier ones.
 func (f *flag) last() (string, bool) {
 	if len(f.texts) == 0 {
 		return "", false
@@ -117,7 +118,8 @@ func (f *flag) last() (string, bool) {
 	return f.texts[len(f.texts)-1], true
 }
 
-// isValue reports that a word behind an option which needs no value is its value.
+// isValue reports that a word after an option with an optional value is its
+// value.
 func (f *flag) isValue(word string) bool {
 	if f.alone.takes != nil {
 		return f.alone.takes(word)
@@ -130,7 +132,8 @@ type flags struct {
 	list   []*flag
 	set    *pflag.FlagSet
 	common *common // set by the common options
-	// perfprof says that the script is one of perf-prof's profilers: -i 1000 are ms.
+	// perfprof says that the script is one of perf-prof's profilers, where -i 1000
+	// means milliseconds.
 	perfprof bool
 }
 
@@ -193,7 +196,7 @@ func newFlags(own *option.Set) *flags {
 var namesTasks = map[string]bool{"pids": true, "tids": true, "cgroups": true, "container": true,
 	"pod": true, "unit": true, "inherit": true, "ptrace": true}
 
-// ownFlag is the flag of a script's option.
+// ownFlag makes the flag for a script's option.
 func ownFlag(o *option.Option, common []*flag) *flag {
 	f := &flag{own: true, name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help,
 		bare: time.Duration(o.Bare), deflt: o.DefaultText(),
@@ -257,7 +260,7 @@ func (fs *flags) find(name string) *flag {
 	return nil
 }
 
-// texts are the values given for an option.
+// texts returns the values given for an option.
 func (fs *flags) texts(name string) []string {
 	if f := fs.find(name); f != nil {
 		return f.texts
@@ -287,7 +290,7 @@ func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
 		if dash || len(rest) == 0 || len(rest) == len(args) {
 			return rest, dash, nil
 		}
-		// --user-callchain dwarf: pflag takes a value only behind =.
+		// --user-callchain dwarf: pflag accepts an optional value only after =.
 		f := flagOf(fs, args[len(args)-len(rest)-1])
 		if f == nil || f.alone.value == "" || len(f.texts) == given[f] || !f.isValue(rest[0]) {
 			return rest, dash, nil

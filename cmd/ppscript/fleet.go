@@ -23,7 +23,8 @@ import (
 
 // This file connects scripts with fleets: partial results, and runs on other machines.
 
-// fleetProgram is what the commands of fleets need.
+// fleetProgram returns the functions of the command line that the commands of
+// fleets use.
 func (a *app) fleetProgram() *fleet.Program {
 	return &fleet.Program{
 		Version: buildVersion(), Token: a.token, Stdout: a.Text(), Say: a.Say, Tell: a.tellJob,
@@ -63,7 +64,7 @@ func (a *app) observe(ctx context.Context, inv *invocation, cfg session.Config, 
 		q, err := inv.question(&cfg, a)
 		if err == nil {
 			defer a.asker.Close()
-			err = a.asker.Connect(ctx, &cfg) // by other programs
+			err = a.asker.Connect(ctx, &cfg) // starts ssh, so before the sandbox
 		}
 		if err == nil && cfg.Confine != nil { // partial results come from machines that could be hostile
 			err = cfg.Confine(session.Confinement{Names: true, Files: true})
@@ -76,7 +77,7 @@ func (a *app) observe(ctx context.Context, inv *invocation, cfg session.Config, 
 	return session.Run(ctx, cfg)
 }
 
-// writeParts has the session write partial results.
+// writeParts makes the session write partial results.
 func (inv *invocation) writeParts(cfg *session.Config, out *resultfile.File) {
 	w := mergeable.NewWriter(out)
 	w.Script = inv.sum()
@@ -91,7 +92,7 @@ func (inv *invocation) writeParts(cfg *session.Config, out *resultfile.File) {
 	}
 }
 
-// question is the request for the run that other machines get.
+// question makes the request that other machines get.
 func (inv *invocation) question(cfg *session.Config, a *app) (*fleet.Question, error) {
 	if inv.module == nil || len(inv.workload) > 0 {
 		return nil, usagef("fleet run", inv.name, "other machines start no commands, and run no -c").
@@ -150,7 +151,7 @@ func (inv *invocation) bundle(libs *libraries, signed bool) (*fleet.Bundle, erro
 	return b, err
 }
 
-// travelled runs a script that another machine sent in a bundle; words are its options.
+// travelled runs a script that another machine sent in a bundle. words are its options.
 func (a *app) travelled(dir string, words []string) ([]string, error) {
 	main, resolve, err := fleet.OpenBundle(dir)
 	a.libs.Only = resolve

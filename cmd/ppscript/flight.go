@@ -26,8 +26,8 @@ import (
 // flight holds the options of a flight recording.
 type flight struct {
 	window time.Duration // 0: all events are recorded
-	most   uint64        // files that stay
-	when   string        // a command line of a script
+	most   uint64        // number of files to keep
+	when   string        // a script with its options
 }
 
 // flightFlags declares the options of a flight recording.
@@ -55,7 +55,7 @@ func (o *flight) readWindow(r *reader, f *flag) {
 
 func (o *flight) readWhen(_ *reader, f *flag) { o.when, _ = f.last() }
 
-// check finds options that do not go together.
+// check is an error if options contradict each other.
 func (o *flight) check(output string) error {
 	switch {
 	case o.window == 0 && o.when != "":

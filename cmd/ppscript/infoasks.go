@@ -13,8 +13,8 @@ import (
 // of the recording as options. For each, a plan is built for the recording, without reading its events.
 func profilersOver(a *app, path string, events []recording.Event) (alone, named []string) {
 	defer func(before int) { a.Quiet = before }(a.Quiet)
-	a.Quiet = 2     // their messages would be about a run that does not take place
-	var some string // the event that came most often
+	a.Quiet = 2     // messages about a run that does not take place would confuse
+	var some string // the most frequent event
 	most := uint64(0)
 	for _, e := range events {
 		if strings.Contains(e.Name, ":") && e.Fields > 0 && e.Samples >= most {

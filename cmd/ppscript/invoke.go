@@ -31,20 +31,20 @@ type invocation struct {
 	name     string // as the user calls it
 	host     *script.Host
 	module   *script.Module
-	program  string // of -c; then module is nil
+	program  string // the program of -c; then module is nil
 	flags    *flags
 	values   *option.Values
 	common   *common
 	workload []string
 
-	asks question // other than to run
+	asks question // if the script is not run
 
-	arguments []string        // in front of the command
-	typed     []string        // values of the script's options, by the user
-	writes    []string        // values of common options that name files, by the script
-	may       *permit.Permits // once it is configured
+	arguments []string        // before the command
+	typed     []string        // values of the script's options, from the user
+	writes    []string        // values of common options that name files, from the script
+	may       *permit.Permits // set when the run is configured
 
-	outcome session.Outcome // once it has run
+	outcome session.Outcome // set when it has run
 }
 
 // question says that the user asks about the script and does not run it: one of the members is set.
@@ -52,7 +52,7 @@ type question struct {
 	version, help, noName, describe bool
 	helpEvents                      []string
 
-	word bool // the word help is among the others
+	word bool // "help" is one of the arguments
 }
 
 // topFlags are the options with a value that may come before the script's name, so that the value is
@@ -70,7 +70,7 @@ func (a *app) invoke(host *script.Host, args []string) (*invocation, error) {
 	inv := &invocation{host: host, flags: topFlags()}
 	rest, dash, err := inv.flags.parse(args)
 	if err != nil {
-		// Perhaps an option of the script, before its name.
+		// The unknown option may be the script's, before its name.
 		if i := firstScript(args); i > 0 {
 			return inv, a.invokeScript(inv, args[:i], args[i], args[i+1:])
 		}
@@ -102,8 +102,8 @@ func (a *app) invoke(host *script.Host, args []string) (*invocation, error) {
 	return inv, a.invokeScript(inv, before, rest[0], rest[1:])
 }
 
-// firstScript is the index of the first word that names a script, -1 if none
-// does.
+// firstScript returns the index of the first word that names a script, -1 if
+// none does.
 func firstScript(args []string) int {
 	for i, word := range args {
 		if word == "--" {
@@ -179,7 +179,7 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 	inv.asks.describe = len(inv.flags.texts("describe")) > 0
 	if inv.values, err = set.Values(given, words); err != nil {
 		if inv.asks.describe && len(given)+len(words) == 0 {
-			return nil // the options are known all the same
+			return nil // describe can show the options without values
 		}
 		return err
 	}
@@ -221,7 +221,7 @@ func (inv *invocation) finish(given map[string][]string) (err error) {
 // words parses options and takes the arguments that the script declares; the words after them are the
 // command.
 func (inv *invocation) words(args []string) (taken []string, err error) {
-	left := 0 // arguments that are still wanted
+	left := 0 // number of arguments that are still expected
 	if set := inv.module.Options; set != nil {
 		for i := range set.Options {
 			switch o := &set.Options[i]; {
@@ -260,8 +260,8 @@ func (inv *invocation) words(args []string) (taken []string, err error) {
 	}
 }
 
-// number gives a number in place of a command to the next option that takes such ones, and
-// reports that there is one.
+// number gives a number that stands in place of a command to the next option that takes
+// such numbers. It reports whether there is one.
 func (inv *invocation) number(word string) bool {
 	if _, err := unit.ParseDuration(word, int64(time.Second)); err != nil || inv.module.Options == nil {
 		return false
@@ -276,8 +276,8 @@ func (inv *invocation) number(word string) bool {
 	return false
 }
 
-// noCommand is the error of a "--" with nothing behind it, as an empty variable
-// of a shell makes it: without the command the whole machine would be observed.
+// noCommand is an error if nothing follows "--". This happens with an empty
+// variable of a shell; without the error, the whole machine would be observed.
 func noCommand(rest []string, dash bool) error {
 	if dash && len(rest) == 0 {
 		return usagef("start", "command", "none behind --").
@@ -299,7 +299,7 @@ func (inv *invocation) negative(word string) bool {
 	return true
 }
 
-// eventTexts are the values of the script's options that hold events.
+// eventTexts returns the values of the script's options of type events.
 func (inv *invocation) eventTexts() []string {
 	var all []string
 	for _, f := range inv.flags.list {
@@ -310,7 +310,7 @@ func (inv *invocation) eventTexts() []string {
 	return all
 }
 
-// optionName is the name of the option in the script.
+// optionName returns the name of an option in the script.
 func optionName(set *option.Set, flag string) string {
 	if o, ok := set.Find(flag); ok {
 		return o.Name

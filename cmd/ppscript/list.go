@@ -83,7 +83,7 @@ func (l *lister) list(args []string) error {
 	}
 	if err := help.List(l.Console, text, what == "events", n > 0); err != nil &&
 		(n == 0 || errors.Is(err, syscall.EPIPE)) {
-		return err // a user without tracefs, or without such an event, has the profilers
+		return err // without tracefs or such an event, the list of profilers is enough
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (l *lister) listScripts(text string) (n int, err error) {
 	return n, w.Flush()
 }
 
-// libraryDir reports that an argument names a library's directory and is no text to search for: it
+// libraryDir reports that an argument is the directory of a library, not a text to search for: it
 // contains a slash, or the directory has a ppscript.mod.
 func libraryDir(arg string) (string, bool) {
 	st, err := os.Stat(arg)

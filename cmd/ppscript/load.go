@@ -32,7 +32,8 @@ func (a *app) newHost() (*script.Host, *builtins.Registry, error) {
 	return a.hostOf(reg), reg, nil
 }
 
-// hostOptions are the options of a host that only loads scripts, whichever key signed them.
+// hostOptions returns the options of a host that only loads scripts. It checks no
+// signatures.
 func (a *app) hostOptions() (o script.HostOptions, err error) {
 	reg, err := all.Registry()
 	if err != nil {
@@ -71,10 +72,10 @@ func (a *app) hung(why error) {
 	os.Exit(exitRun)
 }
 
-// unsavedFile is the text that a file shall have, before it is saved.
+// unsavedFile is the unsaved text of a file in an editor.
 type unsavedFile struct{ file, text string }
 
-// load loads the script that a user calls name.
+// load loads a script by name.
 func (a *app) load(host *script.Host, name string) (*script.Module, error) {
 	if a.unsaved.file != "" && name == a.unsaved.file {
 		return host.LoadSource(name, a.unsaved.text)
@@ -152,13 +153,13 @@ func findNamesake(name string) (string, error) {
 		WithHint("list the profilers: ppscript list")
 }
 
-// commandNames are the subcommands that a user could have meant.
+// commandNames are the subcommands that messages suggest for a misspelt name.
 var commandNames = []string{"agent", "check", "completion", "diff", "doc", "doctor", "explain", "export",
 	"fleet", "fmt", "help", "hub", "list", "lsp", "mcp", "merger", "mod", "new", "record", "repl", "resolve",
 	"sealed", "sign", "test", "tls", "usdt", "verify", "version"}
 
-// profilers are the names of the scripts that come with ppscript, as users
-// write them.
+// profilers returns the names of the profilers that come with ppscript, as
+// users write them.
 func profilers() []string {
 	names := stdlib.Names()
 	for i, n := range names {
@@ -167,7 +168,7 @@ func profilers() []string {
 	return names
 }
 
-// shipped are the names of the profilers and of the library's scripts.
+// shipped returns the names of the profilers and of the scripts in scripts/.
 func shipped() []string {
 	names := profilers()
 	for _, n := range scripts.Names() {

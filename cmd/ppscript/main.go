@@ -21,8 +21,8 @@ import (
 )
 
 func main() {
-	// This comes first: a process that becomes the observed command must not keep the rights of a
-	// set-uid program, either.
+	// This comes first, because a process that becomes the observed command must not keep the
+	// rights of a set-uid program either.
 	if err := privilege.Begin(); err != nil {
 		a := &app{Console: console.Console{Stderr: os.Stderr}}
 		os.Exit(a.exitCode(err))
@@ -41,7 +41,7 @@ func main() {
 	os.Exit(run(args))
 }
 
-// run is main without the end of the process.
+// run is main, but returns the exit code.
 func run(args []string) int {
 	a := newApp()
 	a.token = token.Take()

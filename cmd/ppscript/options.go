@@ -59,7 +59,8 @@ func (c *common) targetOptions() []*flag {
 			help: "threads to observe"},
 		{name: "cgroups", metavar: "NAME,...", recorded: true, read: c.readCgroups,
 			help: "cgroups to observe: names or patterns"},
-		// Before the options that name containers and pods.
+		// This comes before the options that name containers and pods, which
+		// use it.
 		{name: "cri", metavar: "SOCKET", kind: aPath, deflt: "the sockets at the usual places", recorded: true, read: c.readCRI,
 			help: "ask the runtime of containers at SOCKET for the names of containers and pods (CRI), and no other; no asks none"},
 		{name: "container", metavar: "NAME,...", recorded: true, read: c.readOwners(cgroup.Container),
@@ -296,7 +297,7 @@ func (c *common) sayOwners(say func(line string)) {
 	}
 }
 
-// readInherit reads --inherit, and --ptrace, which perf-prof has for it.
+// readInherit reads --inherit, and --ptrace, perf-prof's name for it.
 func (c *common) readInherit(r *reader, f *flag) {
 	switch {
 	case r.on(f):

@@ -32,7 +32,7 @@ func readFlag(to *bool) func(*reader, *flag) {
 	return func(r *reader, f *flag) { *to = r.on(f) }
 }
 
-// on reads an option that is a switch: --system, --system=no.
+// on reads an option that is on or off: --system, --system=no.
 func (r *reader) on(f *flag) bool {
 	switch text, _ := f.last(); text {
 	case "", "true", "yes", "on", "1":
@@ -81,8 +81,8 @@ func readChoice(to *string) func(*reader, *flag) {
 	}
 }
 
-// readTime reads a length of time with its unit. A number without one is in the unit that the script
-// declares, or else in ms where the command line is one of perf-prof's.
+// readTime reads a length of time with its unit. A number without a unit is in the unit that the
+// script declares, else in ms for perf-prof's profilers.
 func readTime(to *time.Duration) func(*reader, *flag) {
 	return func(r *reader, f *flag) {
 		bare := f.bare
@@ -104,7 +104,7 @@ func (r *reader) time(to *time.Duration, f *flag, bare time.Duration) {
 	*to = time.Duration(n)
 }
 
-// readDuration reads how long a run lasts, a plain number in seconds as sleep has it: no time is none.
+// readDuration reads the duration of a run. A plain number is in seconds, as for sleep.
 func readDuration(to *time.Duration) func(*reader, *flag) {
 	return func(r *reader, f *flag) {
 		if r.time(to, f, time.Second); r.err == nil && *to <= 0 {

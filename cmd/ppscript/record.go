@@ -136,8 +136,8 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 	}
 	cfg.Overwrite = flying.window > 0
 	if !cfg.Overwrite {
-		// Events come from perf.Open on, while the file is begun: the running programs are
-		// listed in it, which takes half a second on a busy machine.
+		// Events come as soon as perf.Open returns, while the list of running programs is
+		// still being written to the file, which takes half a second on a busy machine.
 		cfg.Spool = spoolBytes
 	}
 	flying.holds(c)
@@ -218,7 +218,8 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 	return recordStatus(a, w, src, c, command, r.Lost()+missing)
 }
 
-// spoolBytes bounds what waits in memory while the file cannot be written.
+// spoolBytes bounds the records that wait in memory while the file cannot be
+// written, in bytes.
 const spoolBytes = 64 << 20
 
 // recordStatus turns the end of a recording into the exit status.
@@ -265,8 +266,8 @@ func (c *common) recorded() perf.Config {
 	return cfg
 }
 
-// warner prints which events package perf leaves out. Events that only match a pattern are named with
-// -v alone.
+// warner prints which events package perf leaves out. Events that only matched a pattern are
+// printed only with -v.
 func warner(con *console.Console, verbose int) func(error) {
 	return func(err error) {
 		if left := (*perf.LeftOut)(nil); verbose > 0 || !errors.As(err, &left) {

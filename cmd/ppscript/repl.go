@@ -62,8 +62,8 @@ parameters, events and their fields. Without a terminal it reads statements from
 	}
 }
 
-// interactive reports that stdin can have statements: it is a terminal, a pipe or a file, and not
-// /dev/null.
+// interactive reports that statements can be read from stdin: it is a terminal, a pipe or a file,
+// not /dev/null.
 func interactive() bool {
 	st, err := os.Stdin.Stat()
 	if err != nil {
@@ -84,7 +84,7 @@ type replSession struct {
 	mu     sync.Mutex
 	ctx    context.Context
 	cancel context.CancelFunc
-	end    func() // readers of statements get no more
+	end    func() // ends the reading of statements
 }
 
 func repl(a *app, args []string) (err error) {

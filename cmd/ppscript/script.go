@@ -87,7 +87,7 @@ func (a *app) script(args []string) error {
 	return a.audited(inv, func() error { return a.run(ctx, w, inv, reports) })
 }
 
-// config is the session's configuration from the command line.
+// config makes the session's configuration from the command line.
 func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, error) {
 	c := inv.common
 	if inv.may = inv.permits(a.Say); a.vetting.gate != nil {
@@ -146,7 +146,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 	return cfg, err
 }
 
-// errNoReader is why a pipe is no longer waited for.
+// errNoReader is the error if no process opens a pipe for reading in time.
 var errNoReader = errors.New("it is a pipe that nobody reads")
 
 // run runs a session and shows its results.
@@ -158,7 +158,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	}
 	c.sayOwners(a.Say)
 	a.Color = console.Colorful(os.Stderr, c.render.Color)
-	if err := a.libs.Close(); err != nil { // all scripts are loaded
+	if err := a.libs.Close(); err != nil { // all scripts are loaded now
 		return err
 	}
 	a.confineEarly(c)
@@ -209,7 +209,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	} else if v.line = progress.OnTerminal(&a.Console); v.line != nil {
 		cfg.Options.Recording.Read, cfg.Options.Recording.Named = v.line.Read, v.line.Named
 		cfg.Closed = v.line.Closed
-		if c.target.Workload == nil { // a command has the terminal
+		if c.target.Workload == nil { // an observed command writes to the terminal itself
 			cfg.Watching = v.line.Waiting(c.options.Limits.Duration)
 		}
 		defer v.line.Clear()
@@ -227,9 +227,9 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	inv.outcome = outcome
 	v.close()
 	if out.Broken.Load() && errors.Is(err, syscall.EPIPE) {
-		err = nil // the reader has enough
+		err = nil // the reader closed the pipe: no error
 	}
-	strictly := c.strict && outcome.Unanswered // then the loss is what counts
+	strictly := c.strict && outcome.Unanswered // with --strict, the loss is the error
 	if err != nil && !strictly {
 		return w.blame(err)
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// This file has the command sealed, by which users run scripts as root's rules permit.
+// This file has the command sealed, by which users run scripts with root's rights if
+// root's rules permit it.
 
 func sealedCommand(a *app) *cobra.Command {
 	var check string
@@ -62,7 +63,7 @@ func ours(name string) string {
 	return ""
 }
 
-// sealed runs a script if a rule is for it.
+// sealed runs a script if a rule permits it.
 func (a *app) sealed(args []string) error {
 	err := a.unseal(args[0])
 	if err == nil {

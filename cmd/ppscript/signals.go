@@ -18,10 +18,10 @@ import (
 
 // A watch handles the signals of a run. SIGINT, SIGTERM, SIGHUP and SIGQUIT ask for an orderly end:
 // before events flow they stop the script, later they stop the session, which drains its rings and
-// shows its results. The same signal often comes twice, for example when timeout signals the process
-// and its process group: signals within a second count as one. A later signal ends the process at once
-// and prints what is lost; the kernel closes the events. If an orderly end hangs, the watchdog ends the
-// process. SIGUSR1 opens the output anew, SIGUSR2 asks for the state of the run.
+// shows its results. The same signal often comes twice, for example when timeout signals the
+// process and its process group: signals within a second count as one. A later signal ends the
+// process at once and prints what is lost; the kernel closes the events. If an orderly end hangs,
+// the watchdog ends the process. SIGUSR1 reopens the output, SIGUSR2 asks for the state of the run.
 type watch struct {
 	app    *app
 	host   *script.Host
@@ -31,13 +31,13 @@ type watch struct {
 	reread chan struct{} // SIGHUP requests that a file is read again; nil: it ends the run
 	stop   context.CancelFunc
 	dog    watchdog.Watchdog
-	limit  time.Duration // --duration; 0 is none
+	limit  time.Duration // --duration; 0: none
 	script *time.Timer   // stops the script's code if it still runs after that time; nil while no code runs
 	closed bool
 
 	mu      sync.Mutex
 	running bool
-	caught  time.Time // when the first signal to end came
+	caught  time.Time // time of the first signal that asked for an end
 	out     *resultfile.File
 	atExit  func()
 }
@@ -66,7 +66,7 @@ func (a *app) watchFor(host *script.Host, reread chan struct{}) (context.Context
 	w.dog.Hung = w.hung
 	w.dog.At("start", false)
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
-	if reread != nil || !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if reread != nil || !signal.Ignored(syscall.SIGHUP) { // nohup ignores SIGHUP
 		list = append(list, syscall.SIGHUP)
 	}
 	signal.Notify(w.signal, list...)
@@ -92,12 +92,12 @@ func (w *watch) loop() {
 			}
 			select {
 			case w.reread <- struct{}{}:
-			default: // it will be read anyway
+			default: // a request is pending already
 			}
 		case syscall.SIGUSR2:
 			select {
 			case w.dump <- struct{}{}:
-			default: // it was asked for already
+			default: // a request is pending already
 			}
 		default:
 			w.end()
@@ -175,15 +175,15 @@ func (w *watch) blame(err error) error {
 	return err
 }
 
-// run notes that the session starts; reopen opens its output again.
+// run records that the session starts. SIGUSR1 reopens out from then on.
 func (w *watch) run(out *resultfile.File) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running, w.out = true, out
 }
 
-// Stages in which code of the script runs. Code at the end of a run is not among them: only the
-// watchdog bounds it.
+// Stages in which code of the script runs. At the end of a run, only the watchdog bounds such
+// code.
 const (
 	inLoad = "load the script"
 	inMain = "run the script's main"
@@ -192,7 +192,7 @@ const (
 // scriptGrace is how long code of a script may run on when --duration is over.
 const scriptGrace = 5 * time.Second
 
-// limitTo says how long the run may last; 0 is no limit.
+// limitTo sets the duration of the run; 0: no limit.
 func (w *watch) limitTo(limit time.Duration) {
 	w.dog.LimitTo(limit)
 	w.mu.Lock()

@@ -23,7 +23,7 @@ const (
 	exitUsage  = 2
 	exitAttach = 3
 	exitLost   = 4
-	// As shells show a process that SIGINT ended.
+	// The status that shells show for a process that SIGINT ended.
 	exitInterrupted = 130
 )
 
@@ -40,7 +40,7 @@ func (a *app) exitCode(err error) int {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, syscall.EPIPE):
-		return exitOK // the reader has enough
+		return exitOK // the reader closed the pipe: no error
 	}
 	var told []string
 	for _, e := range console.Flatten(err) {

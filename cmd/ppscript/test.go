@@ -98,7 +98,7 @@ func (t *tester) run(args []string) error {
 	ctx, w := t.app.watchSignals(nil)
 	defer w.close()
 	t.app.libs.Ctx = ctx
-	t.app.enterReader(true) // hashes of libraries
+	t.app.enterReader(true) // writes: hashes of libraries
 	for _, f := range files {
 		if ctx.Err() != nil {
 			return exitError(exitInterrupted)
@@ -128,7 +128,8 @@ func (t *tester) run(args []string) error {
 // file runs the tests of one file. A file that cannot be loaded counts as a failed test.
 func (t *tester) file(ctx context.Context, name string) {
 	bench := newWorkbench(t.app, &common{}, func() context.Context { return ctx })
-	// A script writes no files: their content is among its results; nor does it talk to others.
+	// A tested script may not write files, whose content is among its results instead, or open
+	// connections.
 	bench.Base.Permit = func(u plan.Use) error {
 		if u.Kind == plan.Reads || u.Kind == plan.Probes {
 			return nil

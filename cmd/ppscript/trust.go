@@ -21,9 +21,9 @@ import (
 
 // vetting says which scripts may run; the zero value permits all.
 type vetting struct {
-	signers *sign.Signers // one of them signed it
-	vetter  *sign.Vetter  // of the host that was made last
-	gate    *sealed.Gate  // of sealed: its rules allow more or less than that
+	signers *sign.Signers // keys of which one must have signed the script
+	vetter  *sign.Vetter  // the vetter of the host that was made last
+	gate    *sealed.Gate  // set by sealed: its rules are checked instead of signers
 }
 
 // harmless lists the subcommands that run no script, or run scripts only to describe them.
@@ -129,7 +129,8 @@ func (a *app) sign(key string, files []string) error {
 	return nil
 }
 
-// sumsOf loads the script in a file, without running its main, and has the sums of all that it loaded.
+// sumsOf loads the script in a file, without running its main, and returns the hashes of all files
+// that it loaded.
 func (a *app) sumsOf(name string, v *sign.Vetter) (sums map[string]sign.Sum, main string, err error) {
 	if main, err = filepath.Abs(name); err != nil {
 		return nil, "", err

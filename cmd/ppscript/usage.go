@@ -76,8 +76,7 @@ const shortExamples = `Examples
 Every script has more options: where to look (-C, -p, -t, --cgroups, --unit, --container, --pod, --input), how long (-i, --duration, -N), where results go (-o, --format, --flame-graph). All of them: ppscript --help-all
 `
 
-// usage is the help for a user who names no subject; all is
-// --help-all.
+// usage shows the general help. all says that --help-all was given.
 func usage(con *console.Console, all bool) error {
 	var w strings.Builder
 	l := con.Layout(false)
@@ -97,7 +96,8 @@ func usage(con *console.Console, all bool) error {
 	return con.Page(w.String())
 }
 
-// commandHelp explains a subcommand; more has options that cobra does not know.
+// commandHelp explains a subcommand. more has options that are not declared in
+// cobra.
 func commandHelp(con *console.Console, c *cobra.Command, more []*flag) error {
 	text := c.Long
 	if text == "" {
@@ -169,7 +169,7 @@ func scriptHelp(con *console.Console, inv *invocation) error {
 	return con.Page(w.String())
 }
 
-// firstOptions are the options of a script that its help shows first.
+// firstOptions returns the options of a script that its help shows first.
 func firstOptions(inv *invocation, head string) []*flag {
 	var list []help.Option
 	shared := map[string]bool{}

@@ -29,7 +29,7 @@ func buildVersion() string {
 	return "unknown"
 }
 
-// versionOf is the module's version, or the commit that it was built from.
+// versionOf returns the module's version, or the commit that it was built from.
 func versionOf(info *debug.BuildInfo) string {
 	settings := map[string]string{}
 	for _, s := range info.Settings {

@@ -33,8 +33,8 @@ type view struct {
 	sinks    *outputs.Sinks
 	name     string // the script's
 	renderer render.Renderer
-	baseline *diff.Baseline // that results are compared with; nil if with none
-	early    []string       // messages before there was a renderer
+	baseline *diff.Baseline // saved results to compare with; nil: none
+	early    []string       // messages from before there was a renderer
 	began    time.Time
 
 	line       *progress.Line // shows the progress of reading; nil if it would not be visible
@@ -44,7 +44,7 @@ type view struct {
 	sinceStart bool // a column has times since the start
 }
 
-// open makes the renderer: events are about to come.
+// open makes the renderer. It is called before the first event.
 func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 	o := v.common.render
 	o.Clock = clock
@@ -101,8 +101,8 @@ func (v *view) close() {
 	}
 }
 
-// start is the zero of --time rel and of columns since the start: the beginning of the
-// run, or the first sample of a recording.
+// start returns the time from which --time rel and columns since the start count: the
+// beginning of the run, or the first sample of a recording.
 func (v *view) start(clock func(event.Time) time.Time) event.Time {
 	if v.common.render.Time != "rel" && !v.sinceStart {
 		return 0
@@ -134,8 +134,8 @@ func (v *view) message(line string) {
 	v.record(line)
 }
 
-// friendly shows a note that only helps: on a terminal, or with -v. Elsewhere it is left out, since
-// programs take each line on stderr for a failure.
+// friendly shows a note that is useful but not necessary: on a terminal, or with -v. Otherwise it
+// is left out, since some programs treat each line on stderr as a failure.
 func (v *view) friendly(line string) {
 	if v.common.options.Verbose > 0 || console.IsTerminal(os.Stderr) {
 		v.message(line)
@@ -211,7 +211,7 @@ func (inv *invocation) livesOnScreen(stdout *os.File, reports []plan.Report) boo
 		return false
 	}
 	if slices.ContainsFunc(inv.eventTexts(), func(s string) bool { return strings.Contains(s, "exec=") }) {
-		return false // it prints for each event
+		return false // exec= prints for each event
 	}
 	if !console.IsTerminal(os.Stdin) || !console.IsTerminal(stdout) || os.Getenv("TERM") == "dumb" ||
 		os.Getenv("TERM") == "" {
