@@ -109,7 +109,7 @@ func about(facts *cgroup.Facts, f event.Member) string {
 	return facts.Path
 }
 
-// show is the text for a container or a pod.
+// show returns the text for a container or a pod.
 func (c *cgroups) show(id string) (string, bool) { return c.names.Show(id) }
 
 // watchCgroups opens a ring for records of new cgroups while programs do the work and

@@ -9,8 +9,9 @@ import (
 	"ppscript/runtime/source/wallclock"
 )
 
-// present is the present time on the events' clock; for recordings the end of
-// the interval, or 0 if that is the last event.
+// present returns the present time on the events' clock. For a recording it is
+// the end of the interval that is being shown, or 0 if that is the time of the
+// last event.
 func (r *run) present() event.Time {
 	if r.env.rec.file != nil {
 		return r.playback.ended()
@@ -18,7 +19,8 @@ func (r *run) present() event.Time {
 	return r.clock.Now()
 }
 
-// begin is the time at which the run began; in a recording, that of its first event.
+// begin returns the time at which the run began; for a recording, the time of its
+// first event.
 func (r *run) begin() time.Time {
 	if r.env.rec.file != nil {
 		return r.clock.Of(r.instance.Router.First)

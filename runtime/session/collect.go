@@ -10,11 +10,11 @@ import (
 	"ppscript/runtime/session/budget"
 )
 
-// A collector brings the rows that programs counted to the tables.
+// A collector adds the rows that programs counted to the tables.
 type collector struct {
 	run *run
-	// ours reports that a row is about ppscript itself; hidden counts the events of such rows,
-	// which are left out.
+	// ours reports that a row is about ppscript itself. hidden is the number of events in such
+	// rows, which are left out.
 	ours   func(g *agg.Group, p *agg.Partial) bool
 	hidden uint64
 }
@@ -27,7 +27,7 @@ func (c *collector) sink() *budget.Sink {
 		Weighed: func(f agg.Force) { in.Counted(func(g *agg.Group) { g.Weighed(f) }) }}
 }
 
-// add brings a row to its table.
+// add adds a row to its table.
 func (c *collector) add(t *agg.Spec, p *agg.Partial) {
 	in := c.run.instance
 	if c.ours == nil {

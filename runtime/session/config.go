@@ -22,11 +22,11 @@ type Config struct {
 	Options Options
 	// Output makes the renderer, once the clock of the events is known.
 	Output func(clock func(event.Time) time.Time) (render.Renderer, error)
-	// Messages takes messages to the user, beside the results; nil drops
-	// them. Lines end without newline.
+	// Messages shows messages to the user that are not results; nil drops them.
+	// Lines have no newline at their end.
 	Messages func(line string)
-	// Notes takes notes that are not needed: that the run succeeded, or a
-	// useful next command. nil drops them.
+	// Notes shows messages that are useful but not necessary, such as a useful
+	// next command; nil drops them.
 	Notes func(line string)
 	// Stage is called with each new stage of the run, for a watchdog:
 	// Observing, and other words that a user understands; nil ignores it.
@@ -80,12 +80,12 @@ type Hooks struct {
 	Parts    Parts
 }
 
-// Parts takes the partial data of results, to be merged with other machines' data.
+// Parts receives partial results, to be merged with the results of other machines.
 type Parts struct {
 	// Plan sees the plan before anything is opened; its error ends the run.
 	Plan func(p *plan.Plan) error
-	// Table takes the rows of a table, or a histogram, in its place. name turns the cells of stacks
-	// into text.
+	// Table receives the rows of a table or a histogram, which is then not shown. name converts
+	// cells with stacks to text.
 	Table func(t *plan.Table, m result.Meta, name func(t *result.Table)) error
 	// Ended is called when all results of an interval were shown.
 	Ended func(m result.Meta) error
@@ -102,7 +102,8 @@ type Outcome struct {
 	// Observed says that events were opened; it is false for a script that only
 	// computes.
 	Observed bool
-	// Nothing says that no event came, and what is known about the reason; "" if some came, or were lost.
+	// Nothing is a message that no event came, with the reason as far as it is known; "" if events
+	// came or were lost.
 	Nothing string
 	// Unanswered says that evaluations failed and no result is left; that is the run's error.
 	Unanswered bool

@@ -6,13 +6,13 @@ import (
 	"ppscript/runtime/source/wallclock"
 )
 
-// This file lets a run that counts and samples do both for the same time. Events
-// are opened before the counters and closed after them, one after the other; on a
+// This file makes a run that counts and samples do both for the same time. Events
+// are opened before the counters and closed after them, one after the other. On a
 // busy machine ppscript may lose its CPU in between, and thousands of events would
-// be seen that no counter counted. So both begin and end with a read of the
-// counters, which takes no more than a microsecond each: some events may be seen
-// that are not counted, none looks lost that is not. A command needs no begin:
-// everything is open before it runs.
+// be sampled that no counter counted. So both periods begin and end with a read of
+// the counters, which takes at most a microsecond each. Some events may then be
+// sampled that are not counted, but none looks lost that is not. For a command
+// this is not necessary: everything is open before it runs.
 
 // counterWindow passes the samples that came while the counters counted.
 type counterWindow struct {

@@ -20,13 +20,13 @@ import (
 type countedCalls struct {
 	calls   *plan.CountedCalls
 	run     *load.Run
-	streams []*event.Stream // of the counters, by number
+	streams []*event.Stream // streams of the counters, by number
 	cpus    []int           // the counted CPUs; nil if counters are by thread
 	values  map[instance]uint64
 	begun   time.Time
 	ended   time.Time
 	swept   time.Time
-	strange uint64 // the number of a row that belongs to no counter
+	strange uint64 // number of events in rows that belong to no counter
 	lost    uint64
 	failed  uint64 // events that programs lost, with the misses
 	// sums says that counts are not shown by CPU. Then hits that a tracepoint's own program missed,

@@ -169,7 +169,7 @@ func (s *sources) waitCounters(ctx context.Context, d time.Duration) error {
 	return s.watch.Wait(ctx, d)
 }
 
-// wakeCounters has waitCounters return.
+// wakeCounters makes waitCounters return.
 func (s *sources) wakeCounters() {
 	if n := s.counters.list[0]; n.counters != nil {
 		n.counters.Wake()
@@ -301,8 +301,8 @@ func (c *counterRun) counts(dst []perf.Count) ([]perf.Count, error) {
 	return slices.DeleteFunc(dst, func(n perf.Count) bool { return n.Event == silent }), err
 }
 
-// missed is the number of gaps in the counts: CPUs that came online, and calls that a
-// program missed.
+// missed returns the number of gaps in the counts: CPUs that came online, and calls
+// that a program missed.
 func (c *counterRun) missed() (n uint64) {
 	if c.calls != nil {
 		n += c.calls.lost
@@ -339,7 +339,7 @@ func (c *counterRun) read() error {
 		return err
 	}
 	for len(c.before) < len(c.now) {
-		c.before = append(c.before, perf.Count{}) // of a CPU that came
+		c.before = append(c.before, perf.Count{}) // zero for a CPU that came online
 	}
 	c.evs, c.derived = c.evs[:0], c.derived[:0]
 	at := c.clock.Now()

@@ -84,7 +84,7 @@ func (ds deliveries) begin(ctx context.Context, running []plan.Running) error {
 	return nil
 }
 
-// showLoss reports that some result is seen with its losses.
+// showLoss reports that some result is shown with its losses.
 func (ds deliveries) showLoss() bool {
 	return slices.ContainsFunc(ds, func(d plan.Delivery) bool { return d != nil && d.ShowsLoss() })
 }
@@ -94,7 +94,7 @@ func (ds deliveries) elsewhere() bool {
 	return slices.ContainsFunc(ds, func(d plan.Delivery) bool { return d != nil && d.Elsewhere() })
 }
 
-// side hands a record that is not a sample to the deliveries that want it.
+// side passes a record that is not a sample to the deliveries that use it.
 func (ds deliveries) side(e *event.Event) {
 	for _, d := range ds {
 		if s, ok := d.(sideReader); ok {

@@ -23,7 +23,7 @@ func (o *results) detail(d *result.Detail) {
 	}
 }
 
-// alone shows an event that stayed without a partner.
+// alone shows an event that found no partner.
 func (o *results) alone(name string, e *event.Event) {
 	d := result.Detail{Name: name, Pair: e.Stream.Label, Start: e.Derived.Start, Until: e.Time}
 	if len(e.Derived.Slots) > join.SlotReason {

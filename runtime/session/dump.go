@@ -10,7 +10,7 @@ import (
 )
 
 // dumps shows the state of the run if it was requested. It is shown among the
-// results, since users take output on stderr for a failure.
+// results, since users would read output on stderr as a failure.
 func (r *run) dumps(now time.Time) {
 	select {
 	case <-r.cfg.Dump:

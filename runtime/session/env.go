@@ -82,7 +82,7 @@ func open(ctx context.Context, cfg *Config) (*env, error) {
 // tasks.
 func triedIdle(tracefs func() string) func(kernel.IdlePart) string {
 	cpus := sync.OnceValue(func() []int {
-		list, _ := kernel.OnlineCPUs() // of none nothing is known
+		list, _ := kernel.OnlineCPUs() // without a list, no CPU is tested
 		return list
 	})
 	events := sync.OnceValue(func() []kernel.IdleTrial { return kernel.TryIdle(tracefs(), cpus()) })

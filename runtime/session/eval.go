@@ -258,8 +258,8 @@ func (o *Options) evalMembers() []event.Member {
 	return nil
 }
 
-// sink is the first receiver of events: the eval or the playback if there is
-// one, else the operators.
+// sink returns the first receiver of events: the eval or the playback if there
+// is one, else the operators.
 func (r *run) sink() func([]*event.Event) {
 	switch {
 	case r.eval != nil:
@@ -272,7 +272,7 @@ func (r *run) sink() func([]*event.Event) {
 	return r.instance.Router.Events
 }
 
-// pass counts the events that reach ppscript and hands them on.
+// pass counts the events that reach ppscript and passes them on.
 func (e *eval) pass(evs []*event.Event) {
 	for _, ev := range evs {
 		if ev.Kind != event.Sample || ev.Stream.Index >= e.local || ev.Time < e.period.from ||
@@ -326,9 +326,10 @@ func (e *eval) stop() error {
 	return err
 }
 
-// moment is a time on the clock of the events between this call and its return.
-// The run's own clock is not near enough: its readings may be milliseconds apart
-// on a busy machine, and in that time events reach us that no counter has.
+// moment returns a time on the clock of the events between this call and its
+// return. The run's own clock is not near enough: its readings may be
+// milliseconds apart on a busy machine, and in that time events reach us that no
+// counter has.
 func (e *eval) moment(ctx context.Context) event.Time {
 	if at, _, ok := perf.ReadClock(ctx, e.run.clock.Kind); ok {
 		return at

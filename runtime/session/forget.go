@@ -49,7 +49,7 @@ func (w *runStacks) sayNone(r *run) {
 }
 
 // hasOwnStacks reports that events of the kernel or the recording should have
-// stacks. For pulled events the user was told at the start.
+// stacks. For pulled events, a message was shown at the start.
 func hasOwnStacks(p *plan.Plan) bool {
 	return slices.ContainsFunc(localEvents(p), func(e *plan.Event) bool {
 		return e.Stack != nil && !e.Stack.IfAny
@@ -81,7 +81,7 @@ func (w *runStacks) forget(r *run) {
 	}
 	r.env.msgs.verbose(1, w.Forget(held))
 	if r.instance.HoldsStacks() {
-		r.instance.Programs.StacksGone() // programs have them still
+		r.instance.Programs.StacksGone() // programs still hold them
 	}
 }
 

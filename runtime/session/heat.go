@@ -22,7 +22,7 @@ type heatFile struct {
 	run      *plan.HeatRun
 }
 
-// heatMaps is the delivery of a heat map: files for each kind of event.
+// heatMaps delivers a heat map to files, one set for each kind of event.
 type heatMaps struct {
 	plan.NoDelivery
 	to    *results
@@ -35,7 +35,7 @@ type heatMaps struct {
 	err   error           // the first file that could not be made
 }
 
-// A heatKey is whose events a file has.
+// A heatKey identifies the events of a file.
 type heatKey struct {
 	stream int
 	by     string
@@ -130,7 +130,7 @@ func (d *heatMaps) write(stream int, by string, at event.Time, value event.Numbe
 	}
 }
 
-// title is the name of a file, which no other has.
+// title returns a unique name for a file.
 func (d *heatMaps) title(k heatKey) string {
 	text := "others"
 	if len(d.by) < mostHeatFiles {

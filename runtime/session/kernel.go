@@ -23,7 +23,7 @@ import (
 // which ended processes are removed from the set of traced processes.
 const sweepTime = time.Second
 
-// A kernelRun is a plan in the kernel.
+// A kernelRun is a plan whose work is done by programs in the kernel.
 type kernelRun struct {
 	plan       *placement.Kernel
 	run        *load.Run
@@ -237,8 +237,8 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 	return r.in.watch.Wait(ctx, timeout)
 }
 
-// nap is the time that the loop may sleep. Mappings of processes must be read
-// while the processes exist.
+// nap returns the time that the loop may sleep. Mappings of processes must be
+// read while the processes exist.
 func (k *kernelRun) nap() time.Duration {
 	if k.side == nil {
 		return idleTime
@@ -298,7 +298,8 @@ func (k *kernelRun) close() error {
 	return errors.Join(err, k.run.Close(), k.side.close(), k.newCgroups.close())
 }
 
-// stats says where the programs are attached. There are no rings.
+// stats returns statistics with the places where the programs are attached.
+// There are no rings.
 func (k *kernelRun) stats(t *perf.Target) *perf.Stats {
 	st := &perf.Stats{Mode: "cpu", Events: len(k.plan.Image.Part.Events), Opened: len(k.plan.Image.Programs)}
 	if k.hooks != nil {

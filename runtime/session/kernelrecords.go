@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/source/reading"
 )
 
-// A sideReader is a delivery that takes the records which are not samples.
+// A sideReader is a delivery that reads the records that are not samples.
 type sideReader interface {
 	side(e *event.Event)
 }
@@ -28,7 +28,7 @@ func (d *kernelRecords) Begin(_ context.Context, op plan.Running) error {
 // Elsewhere implements plan.Delivery.
 func (*kernelRecords) Elsewhere() bool { return true }
 
-// side makes an event of a record.
+// side makes an event from a record.
 func (d *kernelRecords) side(e *event.Event) {
 	symbol := func(addr uint64) string {
 		return string(d.of.env.events.here.Symbols.AppendSymbol(nil, addr))

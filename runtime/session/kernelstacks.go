@@ -48,7 +48,7 @@ func (q *quiet) look(stacks *runStacks, programs *load.Run) error {
 	return err
 }
 
-// nap is the time to the next look.
+// nap returns the time until the next look.
 func (q quiet) nap() time.Duration {
 	if q < quietLooks {
 		return pollTime
@@ -56,7 +56,7 @@ func (q quiet) nap() time.Duration {
 	return min(idleTime, pollTime<<min(q-quietLooks, 16))
 }
 
-// number translates a program's number of a stack into ppscript's.
+// number converts a stack of a program to its number in ppscript.
 func (w *runStacks) number(s *load.Stack) uint64 {
 	id := w.Namer.Number(s.PID, s.Image, s.Time, s.Kernel, s.User, s.Max, s.Interpreted)
 	if s.Unwound {

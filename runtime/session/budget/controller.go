@@ -24,8 +24,9 @@ import (
 const (
 	// burst is the capacity of the bucket, as the time in which it fills.
 	burst = 250 * time.Millisecond
-	// least is the share of the budget that observed threads may cost whatever ppscript
-	// itself uses, so that expensive printing does not stop the observation.
+	// least is the share of the budget that observed threads may always cost, however
+	// much ppscript itself uses, so that expensive printing does not stop the
+	// observation.
 	least = 0.25
 	// aim is the share of the budget that a decision plans to spend. calm is the share that
 	// the next larger step must stay below.
@@ -51,11 +52,13 @@ const (
 const (
 	maxQuiet = 2 * time.Second
 	quiet    = 1.0 / 8 // of the budget
-	// alarming is the cost at which the alarm rings, as the time in which the budget brings it.
+	// alarming is the cost at which the alarm rings, as the time in which the budget allows
+	// that cost.
 	alarming = 100 * time.Millisecond
 )
 
-// Lengths of slots, and of the time from the begin of one to that of the next.
+// Lengths of slots, and of the time from the begin of one slot to the begin of
+// the next.
 const (
 	minSlot, maxSlot   = 4 * time.Millisecond, 100 * time.Millisecond
 	minCycle, maxCycle = 150 * time.Millisecond, 2 * time.Second
@@ -210,10 +213,10 @@ func (c *Controller) even(s *Expense) {
 // enough is the number of events from which the share of keys is estimated.
 const enough = 200
 
-// Now is the last decision.
+// Now returns the last decision.
 func (c *Controller) Now() Decision { return c.now }
 
-// Next is the longest time until Decide must be called again.
+// Next returns the longest time until Decide must be called again.
 func (c *Controller) Next() time.Duration {
 	switch {
 	case !c.now.Slots:
@@ -243,8 +246,8 @@ func (c *Controller) Next() time.Duration {
 	return max(c.slot.wait-c.slot.since, owed, time.Millisecond)
 }
 
-// Alarm is the cost of observed threads at which Decide must be called even before Next; 0 is no
-// bound. Rely says whether the caller can notice it.
+// Alarm returns the cost of observed threads at which Decide must be called even before Next; 0
+// means no bound. Rely says whether the caller can notice it.
 func (c *Controller) Alarm() time.Duration {
 	switch {
 	case !c.now.Slots:
@@ -275,8 +278,8 @@ func (c *Controller) Decide(s Expense) Decision {
 }
 
 // mostOwed bounds how far ppscript's own use may overdraw the bucket, as the time in which the
-// budget brings it. Without a bound, nothing would ever be observed if that use alone takes the
-// whole budget.
+// budget refills it. Without a bound, nothing would ever be observed if that use alone takes
+// the whole budget.
 const mostOwed = 2 * time.Second
 
 // window is the length of time over which the cost must be within the budget,
@@ -338,7 +341,8 @@ func (c *Controller) learn(s *Expense) {
 // events come to ppscript itself, since each costs more and a rise is noticed later.
 const settled, settledRings = 80 * time.Millisecond, 200 * time.Millisecond
 
-// weightOf is the weight of a new measurement against older ones, in a moving average.
+// weightOf returns the weight of a new measurement against older ones, in a moving
+// average.
 func weightOf(d, memory time.Duration) float64 {
 	return 1 - math.Exp(-float64(d)/float64(memory))
 }
@@ -349,12 +353,13 @@ func (c *Controller) costs(weight uint64) float64 {
 	return c.floor + work/float64(weight)
 }
 
-// may is the cost allowed for observed threads, for a part of the budget and a use of ppscript.
+// may returns the cost allowed for observed threads, from a part of the budget and ppscript's
+// own use.
 func (c *Controller) may(part, own float64) float64 {
 	return max(c.rate*part-own, c.rate*least*part)
 }
 
-// lowest is the weight from which a larger one saves little.
+// lowest returns the weight from which a larger one saves little.
 func (c *Controller) lowest() uint64 {
 	w := uint64(1)
 	for w < c.keys.most && c.costs(w) > 2*c.floor {

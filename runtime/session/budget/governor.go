@@ -19,7 +19,7 @@ import (
 // Between slots nothing is observed. A slot stands for a part of the gaps before and behind it, so
 // its rows wait until it is known how long these are: see ledger.
 
-// A Sink takes rows.
+// A Sink receives the rows that programs counted, and scales them.
 type Sink struct {
 	// Number returns the number of a stack; nil if there are no stacks.
 	Number func(s *load.Stack) uint64
@@ -37,7 +37,8 @@ type Sink struct {
 	Stretch func(s agg.Slot, exact bool)
 }
 
-// A Governor keeps a run in its budget; nil is one without a budget.
+// A Governor keeps a run in its budget. A nil Governor is valid: it has no
+// budget.
 type Governor struct {
 	share float64
 	cpus  int
@@ -167,8 +168,8 @@ func (g *Governor) Begin(since Start) error {
 	return err
 }
 
-// Due is the time at which Step must be called; never without a budget. It is relative to the last
-// decision, not to the last measurement, since ends of intervals measure too.
+// Due returns the time at which Step must be called; zero without a budget. It is relative to the
+// last decision, not to the last measurement, since ends of intervals measure too.
 func (g *Governor) Due() time.Time {
 	if g == nil {
 		return time.Time{}
@@ -283,7 +284,7 @@ func (s *Expense) add(traced, floor float64) {
 // measurement.
 const forget = 0.8
 
-// each is the recent mean time of a hit in its program, ns.
+// each returns the recent mean time of a hit in its program, ns.
 func (g *Governor) each() float64 {
 	return max(g.timed.time/max(g.timed.n, 1)-float64(g.run.clock()), float64(gateTime)/2)
 }
@@ -311,7 +312,7 @@ func (g *Governor) end(now time.Time) error {
 	g.slots.halves = float64(hits.Halves - g.slots.hits.Halves)
 	g.slots.traced, g.slots.hitsOf = g.slots.traced[:0], g.slots.hitsOf[:0]
 	for cpu, h := range hits.CPUs {
-		var before load.CPUHits // of a CPU that came
+		var before load.CPUHits // zero for a CPU that came online
 		if cpu < len(g.slots.hits.CPUs) {
 			before = g.slots.hits.CPUs[cpu]
 		}
@@ -514,7 +515,7 @@ func (g *Governor) Stop(to *Sink) error {
 	return errors.Join(g.end(now), g.gather(to))
 }
 
-// Cost is the cost of the interval that ends now.
+// Cost returns the cost of the interval that ends now.
 func (g *Governor) Cost() *result.Cost {
 	if g == nil {
 		return nil

@@ -20,10 +20,11 @@ func (l *ledger) close(now time.Time) { *l = ledger{ended: now, from: now} }
 // end ends the slot.
 func (l *ledger) end(now time.Time) { l.ended = now }
 
-// length is how long the slot lasted, s.
+// length returns the length of the slot, s.
 func (l *ledger) length() float64 { return max(l.ended.Sub(l.began).Seconds(), 1e-6) }
 
-// stands is the time that the ended slot stands for, s, if the gap behind it ends now.
+// stands returns the time that the ended slot stands for, s, if the gap after it ends
+// now.
 func (l *ledger) stands(now time.Time) float64 { return l.middle(now).Sub(l.from).Seconds() }
 
 // middle returns the middle of the gap behind the slot, if that ends now.

@@ -17,7 +17,7 @@ func NewOwn() *Own {
 	return o
 }
 
-// Share is the share since the last call, or since NewOwn.
+// Share returns the share since the last call, or since NewOwn.
 func (o *Own) Share() float64 {
 	before := o.before
 	o.before.read()

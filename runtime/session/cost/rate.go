@@ -25,12 +25,13 @@ type Sender struct {
 	N    uint64
 }
 
-// NewRate begins at now; limit is in events a second, 0 is none.
+// NewRate returns a Rate that begins at now. limit is in events a second; 0: no
+// limit.
 func NewRate(limit uint64, now time.Time) *Rate {
 	return &Rate{limit: limit, at: now}
 }
 
-// Due is the time of the next check; never without a limit.
+// Due returns the time of the next check; zero without a limit.
 func (r *Rate) Due() time.Time {
 	if r.limit == 0 {
 		return time.Time{}

@@ -32,7 +32,7 @@ func (u *Usage) read() {
 	u.MaxRSSKB = ru.Maxrss
 }
 
-// Line is the report for the time since the last call.
+// Line returns the report for the time since the last call.
 func (u *Usage) Line() string {
 	before := *u
 	u.read()
