@@ -212,9 +212,9 @@ func (k kind) make(c *b.Call) (starlark.Value, error) {
 		switch name {
 		case "repeated":
 			if o.decl.List = c.Bool("repeated"); o.decl.List && k.typ == option.Flag {
-				o.decl.Default = starlark.None // as many as are given
+				o.decl.Default = starlark.None // no False: a tuple with one element per use
 			}
-			o.decl.Whole = k.typ == option.String // commas belong to the text
+			o.decl.Whole = k.typ == option.String // commas do not separate values of a text
 		case "argument":
 			o.decl.Argument = c.Bool("argument")
 		case "times":

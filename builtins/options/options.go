@@ -98,7 +98,7 @@ func wholeCPUs() *b.Builtin {
 	}
 }
 
-// instead is opt.instead.
+// instead declares opt.instead.
 func instead() *b.Builtin {
 	return &b.Builtin{
 		Name:    "opt.instead",
@@ -127,7 +127,7 @@ func instead() *b.Builtin {
 	}
 }
 
-// letterOf is a name that is one letter, else "".
+// letterOf returns name if it is a single letter, else "".
 func letterOf(name string) string {
 	if len(name) == 1 {
 		return name
@@ -135,8 +135,8 @@ func letterOf(name string) string {
 	return ""
 }
 
-// unanswered are the answers of a set, without those that an option of the set, or a later answer,
-// replaces; a letter is that of the option.
+// unanswered returns the answers of a set that no option of the set and no later answer
+// replaces. An answer loses its letter if an option or a later answer has the same letter.
 func unanswered(set *option.Set) []option.Answer {
 	var list []option.Answer
 	for i, a := range set.Answers {

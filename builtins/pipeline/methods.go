@@ -371,7 +371,7 @@ func logLines() *b.Builtin {
 	}
 }
 
-// lineOf reads the argument line of log; nil if it is not given.
+// lineOf returns the layout from the argument "line" of log, or nil if it is not given.
 func lineOf(c *b.Call) (*result.LineLayout, error) {
 	if !c.Has("line") {
 		return nil, nil

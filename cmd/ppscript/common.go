@@ -38,7 +38,7 @@ type common struct {
 	aside
 	strict     bool
 	quiet      int
-	reports    uint64 // of -i, then the run ends; 0 is no bound
+	reports    uint64 // the run ends after so many reports of -i; 0 means no limit
 	orderNoted bool
 	noSandbox  bool
 }

@@ -235,7 +235,8 @@ func ownFlag(o *option.Option, common []*flag) *flag {
 	return f
 }
 
-// give has the options that others give: -I of perf stat gives --interval.
+// give copies the value of an option to the option that it also sets. For example, -I of
+// perf stat sets --interval.
 func (fs *flags) give(set *option.Set) {
 	if set == nil {
 		return
@@ -300,7 +301,8 @@ func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
 	}
 }
 
-// answer is the error about an option that only another tool with the script's name has.
+// answer returns an error if an option is given that the script does not have, but
+// another tool with the script's name does.
 func (fs *flags) answer() error {
 	for _, f := range fs.list {
 		if f.instead == "" || len(f.texts) == 0 {

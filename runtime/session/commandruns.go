@@ -11,22 +11,25 @@ import (
 
 // This file runs a command several times, one run after the other, and counts each run.
 //
-// Each run has counters of its own, which are opened while its command is held, so that each counts from
-// the command's first instruction to its end. The sandbox is entered when the last run has begun: a
-// command inherits the walls of the process that starts it.
+// Each run has its own counters. They are opened while the command is held before its
+// first instruction, so they count everything from there to its end. The process enters
+// its sandbox after it has started the command for the last time, because a command
+// inherits the sandbox of the process that starts it.
 //
-// Tempting and wrong: a shell loop as the only command, whose counters go on. It counts the shell too.
+// Tempting and wrong: a shell loop as the only command, with counters that continue. They
+// would count the shell too.
 
 // commandRuns counts the runs of the command.
 type commandRuns struct {
-	now int // from 1
-	all int
+	now int // the number of the current run, from 1
+	all int // how many runs there are
 }
 
-// left reports that the command runs once more.
+// left reports whether the command has to run again after the current run.
 func (c *commandRuns) left() bool { return c.now < c.all }
 
-// plan takes in how often the counters want the command to run.
+// plan begins the next run. For the first run it finds how often the command has to run
+// and checks that the rest of the run allows that.
 func (c *commandRuns) plan(sets []*plan.CounterSet, r *run) error {
 	c.now++
 	for _, s := range sets {
@@ -49,7 +52,8 @@ func (c *commandRuns) plan(sets []*plan.CounterSet, r *run) error {
 	return nil
 }
 
-// runAgain ends the counters of a run and begins the next one.
+// runAgain ends the counters of the current run, then starts the command again with new
+// counters.
 func (r *run) runAgain(ctx context.Context) error {
 	c := &r.in.counters
 	if err := errors.Join(c.stop(), c.close(&r.in.workload)); err != nil {

@@ -70,7 +70,7 @@ func (o *results) emitter(l *plan.LogRun, rows *view.Rows) func(e *event.Event) 
 	}
 }
 
-// chained reports that an event has a call stack of its own.
+// chained reports whether an event was recorded with a call stack.
 func chained(e *event.Event) bool {
 	if e.Stream == nil {
 		return false

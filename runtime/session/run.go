@@ -146,7 +146,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err = r.in.slots.Open(r.cfg.Options.Cost.Budget, r); err != nil {
 		return err
 	}
-	if !r.in.counters.runs.left() { // the last run of a command confines
+	if !r.in.counters.runs.left() { // else runAgain confines in the last run
 		if err = confine(r); err != nil {
 			return err
 		}
