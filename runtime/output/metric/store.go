@@ -150,11 +150,11 @@ func (s *Store) self() []Family {
 	lines := Family{Name: "ppscript_log_lines_total", Labels: []string{"script", "result"},
 		Help: "Events that the script shows as lines."}
 	costs := Family{Name: "ppscript_script_cost_ratio", Kind: Gauge, Labels: []string{"script", "kind"},
-		Help: "The cost of observing in the newest interval, as a share of the time of all CPUs: of ppscript itself " +
-			"(own), for the observed threads (traced), and the allowed cost (budget)."}
+		Help: "The cost of observing in the newest interval, as a share of the time of all CPUs: of ppscript " +
+			"itself (own), for the observed threads (traced), and the allowed cost (budget)."}
 	sampled := Family{Name: "ppscript_script_sampled_ratio", Kind: Gauge, Labels: []string{"script", "kind"},
-		Help: "The share of events, or of keys, that were counted in the newest interval (events), and the share of " +
-			"time in which events were counted (time): below 1, numbers are estimates."}
+		Help: "The share of events, or of keys, that were counted in the newest interval (events), and the share " +
+			"of time in which events were counted (time): below 1, numbers are estimates."}
 	for _, r := range s.scripts {
 		own := []string{r.name}
 		if c := r.cost; c != nil {
