@@ -1,15 +1,17 @@
 package why
 
-// This file is about what threads do: the list of each has it after every event of its own.
+// This file tracks the activity of threads: the system call, page fault or lock that a
+// thread is in. Each entry in a thread's list has the activity after the entry's event.
 //
-// Of what begins and ends, a system call, a page fault, a lock, one of the two events may not
-// have been seen although no loss is known. The next event shows that: two begins follow each
-// other, or two ends. Between them nobody knows what the thread did; it is unsure.
+// An activity has a begin and an end event. One of them may be missing although no loss is
+// known. A later event shows that: two begins without an end between them, or two ends
+// without a begin. In the time between, the activity is unknown, which is marked as unsure.
 
-// unsure is, of a doing, that it began or ended unseen.
+// unsure in a member of doing means that the begin or the end of the activity
+// was not observed.
 const unsure = -2
 
-// addOwn adds an activity of the thread itself, and updates the state of the thread.
+// addOwn adds record n as an event of the thread itself, and updates its activity.
 func (x *index) addOwn(tid int32, n int32) {
 	if tid <= 0 {
 		return
@@ -26,17 +28,18 @@ func (x *index) addOwn(tid int32, n int32) {
 	}
 	switch r.kind {
 	case kSwitch:
-		// Threads sleep and end in calls, unless a fault makes them sleep or a signal ends them.
+		// A thread that sleeps or ends is in a system call, unless it sleeps in a fault or a
+		// signal ends it.
 		if r.tid == tid && r.a&(asleep|dead) != 0 && t.now.fault < 0 {
 			t.unseenCall(x.recs, r)
 		}
 	case kEnter, kExit:
 		t.unseenCall(x.recs, r)
 		t.unseenEnds(x)
-		if t.now.sys == nothing.sys { // since the loss nothing told: now it is known what was before
+		if t.now.sys == nothing.sys { // the first system call since the loss shows the activity before it
 			sys := n
 			if r.kind == kEnter && t.wasInside(x.recs) {
-				sys = unsure // it was in a call, whose end was not seen
+				sys = unsure // it was in a call whose end was not observed
 			}
 			for i := t.era; i < len(t.list); i++ {
 				t.list[i].now.sys = sys
@@ -52,7 +55,7 @@ func (x *index) addOwn(tid int32, n int32) {
 		t.now.fault, t.faults = n, true
 	case kFaultDone:
 		switch {
-		case !t.faults: // it began before
+		case !t.faults: // the fault began before the era
 			for i := t.era; i < len(t.list); i++ {
 				t.list[i].now.fault = n
 			}
@@ -68,9 +71,9 @@ func (x *index) addOwn(tid int32, n int32) {
 		if l := t.now.lock; l >= 0 {
 			switch {
 			case x.recs[l].a == r.a && x.recs[l].b != r.b:
-				l = x.recs[l].ref // it begins anew, now to sleep
+				l = x.recs[l].ref // the same lock, which the thread now sleeps for
 			case x.recs[l].a == r.a, r.b&lockSpin == 0 || r.b&lockMutex != 0:
-				t.unlocked(x.recs, l) // while it waits for one it takes those that spin, and no others
+				t.unlocked(x.recs, l) // within a wait for a lock, a thread waits only for spinlocks
 				l = -1
 			}
 			r.ref = l
@@ -93,7 +96,8 @@ func (x *index) addOwn(tid int32, n int32) {
 	t.list = append(t.list, e)
 }
 
-// lastDid is the newest entry of what the thread did itself.
+// lastDid returns the position of the newest entry of the thread's own events;
+// -1 if there is none.
 func (t *thread) lastDid() int {
 	i := len(t.list) - 1
 	for i >= 0 && t.list[i].other {
@@ -102,8 +106,9 @@ func (t *thread) lastDid() int {
 	return i
 }
 
-// unseenCall notes that the end of a thread's system call was not seen, or its begin, if record
-// r, which is its next event of that kind or of its program, tells so.
+// unseenCall marks the thread's system call as unsure if record r shows that its end, or the
+// begin of another call, was not observed. r is the thread's next event of a call, or of its
+// program.
 func (t *thread) unseenCall(recs []record, r *record) {
 	if t.now.sys < 0 {
 		return
@@ -121,14 +126,14 @@ func (t *thread) unseenCall(recs []record, r *record) {
 	}
 	switch r.kind {
 	case kFault:
-		t.now.sys = int32(len(recs)) - 1 // no call goes on in the program
+		t.now.sys = int32(len(recs)) - 1 // a fault of the program is outside of calls
 	case kSwitch:
 		t.now.sys = unsure
 	}
 }
 
-// wasInside reports that a thread, of whose system calls nothing is known since a loss, did what it does
-// in one only: it slept, or took a lock of the kernel, and that for no page fault.
+// wasInside reports whether a thread, whose system calls are unknown since a loss, must have been
+// in one: it slept or took a lock of the kernel, and not for a page fault.
 func (t *thread) wasInside(recs []record) bool {
 	for i := t.era; i < len(t.list); i++ {
 		e := &t.list[i]
@@ -154,11 +159,11 @@ const (
 	dead   = 0x30
 )
 
-// noCall is the number that the end of sigreturn has.
+// noCall is the number of the system call in the exit event of sigreturn.
 const noCall = 1<<64 - 1
 
-// unseenEnds notes that what lasts no longer than until the thread's next system call, or fault
-// of its program, has ended unseen.
+// unseenEnds marks page faults and locks as unsure whose end was not observed. They end before
+// the thread's next system call or fault of its program.
 func (t *thread) unseenEnds(x *index) {
 	if f := t.now.fault; f >= 0 && x.observed[kFaultDone] {
 		for i := t.since(f); i < len(t.list); i++ {
@@ -170,7 +175,8 @@ func (t *thread) unseenEnds(x *index) {
 	}
 }
 
-// unlocked notes that a thread got a lock, and those that are held around it, when nobody saw it.
+// unlocked marks a wait for a lock, and the waits around it, as unsure, since their ends were not
+// observed.
 func (t *thread) unlocked(recs []record, lock int32) {
 	for recs[lock].ref >= 0 {
 		lock = recs[lock].ref
@@ -180,7 +186,7 @@ func (t *thread) unlocked(recs []record, lock int32) {
 	}
 }
 
-// seesFaults reports that the begins of faults are seen.
+// seesFaults reports whether the begins of the thread's faults are observed.
 func (t *thread) seesFaults(x *index) bool {
 	if s := t.now.sys; s >= 0 && x.recs[s].kind != kEnter {
 		return x.observed[kFault]
@@ -188,7 +194,8 @@ func (t *thread) seesFaults(x *index) bool {
 	return x.observed[kFault] && x.observed[kFaultIn]
 }
 
-// unseenFault notes that a fault of a thread began unseen, since its last event that tells of none.
+// unseenFault marks that the begin of a fault was not observed: the fault is unsure since the last
+// event that excludes a fault.
 func (t *thread) unseenFault(recs []record) {
 	for i := len(t.list) - 1; i >= t.era; i-- {
 		t.list[i].now.fault = unsure
@@ -199,7 +206,7 @@ func (t *thread) unseenFault(recs []record) {
 	}
 }
 
-// unseenLock is the same for a lock.
+// unseenLock does the same for a lock.
 func (t *thread) unseenLock(recs []record) {
 	for i := len(t.list) - 1; i >= t.era; i-- {
 		t.list[i].now.lock = unsure
@@ -210,13 +217,14 @@ func (t *thread) unseenLock(recs []record) {
 	}
 }
 
-// lockOf is the lock that record r says that a thread has got; -1 is one whose begin was not seen.
+// lockOf returns the record that began the wait for the lock which record r ends; -1 if that was
+// not observed.
 func (t *thread) lockOf(recs []record, r *record) int32 {
 	for l := t.now.lock; l >= 0; l = recs[l].ref {
 		if recs[l].a != r.a {
 			continue
 		}
-		if l != t.now.lock { // those within it ended unseen
+		if l != t.now.lock { // the ends of the waits within it were not observed
 			for i := t.since(l); i < len(t.list); i++ {
 				if t.list[i].now.lock != l {
 					t.list[i].now.lock = unsure
@@ -228,7 +236,7 @@ func (t *thread) lockOf(recs []record, r *record) int32 {
 	return -1
 }
 
-// since is the position of the first entry of a record or a later one.
+// since returns the position of the first entry whose record is rec or later.
 func (t *thread) since(rec int32) int {
 	i := len(t.list)
 	for i > 0 && t.list[i-1].rec >= rec {

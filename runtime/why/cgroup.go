@@ -5,21 +5,22 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file tells in which cgroups threads are: as their own events say, which recordings may have,
-// else as the tracker of threads says, which is asked once for each history.
+// This file finds the cgroups of threads: from ids in their own events, which recordings may have,
+// else by Config.Cgroup, which is called once for each thread and history.
 
-// A member is what is known of a thread's cgroup.
+// A member caches the cgroup of a thread.
 type member struct {
-	cgroup int32  // its place in members; 0 was not asked for yet
-	id     uint64 // as the thread's newest event says; 0 is not known
-	free   bool   // it has no quota
-	// kernel says that it is a thread of the kernel, user that it is not; neither was asked yet.
+	cgroup int32  // 1 + its index in members.list; 0 if it was not looked up yet
+	id     uint64 // id in the thread's newest event; 0 if unknown
+	free   bool   // the cgroup has no quota
+	// kernel says that it is a kernel thread, user that it is not; both are false if that was
+	// not looked up yet.
 	kernel, user bool
 }
 
-// members are the cgroups that were asked for. Few machines have more than maxMembers.
+// members has the cgroups that were looked up. Few machines have more than maxMembers.
 type members struct {
-	list []Cgroup // the first is the zero Cgroup: nothing is known
+	list []Cgroup // the first one is the zero Cgroup, which is unknown
 	at   map[Cgroup]int32
 	ids  map[uint64]int32
 }
@@ -31,7 +32,8 @@ func (m *members) init() {
 	m.at, m.ids = map[Cgroup]int32{}, map[uint64]int32{}
 }
 
-// of is the place of a cgroup. When there are too many, all later ones are unknown.
+// of returns 1 + the index of a cgroup in list. When there are too many, further
+// cgroups are unknown.
 func (m *members) of(c Cgroup) int32 {
 	if c == (Cgroup{}) {
 		return 1
@@ -48,7 +50,7 @@ func (m *members) of(c Cgroup) int32 {
 	return i
 }
 
-// inCgroup notes what an event says of the cgroup of the thread that has the CPU.
+// inCgroup records the cgroup id in an event for the thread that has the CPU.
 func (x *Explainer) inCgroup(tid int32, e *event.Event) {
 	if id, ok := e.Stream.Members.Member(e, event.MemberCgroup); ok && id != 0 && tid > 0 {
 		if t := x.thread(tid); t.id != id {
@@ -81,9 +83,9 @@ func (x *Explainer) cgroup(tid int32) Cgroup {
 	return x.members.list[t.cgroup-1]
 }
 
-// inTheWay names the thread in the way of a thread, and its cgroup. Of a thread that ended before
-// anybody asked it is not known whether its cgroup was another: then that of the other is told, unless
-// it is the one of all that are in none.
+// inTheWay sets the thread that blocks another thread, and its cgroup if it differs. The own cgroup
+// of a thread that has ended may be unknown: then the other thread's cgroup is set, unless it is
+// the root.
 func (x *Explainer) inTheWay(l *result.WhyLink, mine, whom *thread) {
 	l.Whom = x.task(whom.tid)
 	a, b := l.Task.PID, l.Whom.PID

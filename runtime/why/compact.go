@@ -6,15 +6,16 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file bounds the parts of long spans: a second of a thread that waits for others may
-// have a hundred thousand. Nobody reads them one by one, but their sums count.
+// This file bounds the parts of long spans. A second of a thread that waits for others may
+// have a hundred thousand parts. Nobody reads them one by one, but their sums matter.
 
-// group is how many parts that follow each other are put together, unless that is in vain.
+// group is the number of successive parts that compact merges in one group. If that
+// removes too few parts, the whole span is one group.
 const group = 64
 
-// compact puts parts that are near each other together by cause: the times of a group are
-// those that it had, in the order in which its causes came first. It returns false if that
-// leaves hardly less.
+// compact merges the parts of each group by cause. A group keeps its total time; its
+// causes are in the order of their first parts. compact returns false if that removes less
+// than an eighth of the parts.
 func compact(s *result.WhySpan, group int) bool {
 	was := len(s.Parts)
 	kept := s.Parts[:0]
@@ -22,7 +23,7 @@ func compact(s *result.WhySpan, group int) bool {
 		list := s.Parts[from:min(from+group, was)]
 		at := list[0].From
 		first := len(kept)
-		// Lengths are added up in the parts themselves; kept is never ahead of list.
+		// Lengths are added up in place; kept never overtakes list.
 		for _, p := range list {
 			i := slices.IndexFunc(kept[first:], func(k result.WhyPart) bool {
 				return slices.Equal(k.Path, p.Path)

@@ -9,87 +9,89 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file turns events into records: the kinds that the breakdown knows, with the few
-// numbers of each that it needs. Which fields these are is settled once for each stream.
+// This file converts events to records: an event's kind and the few numbers that the
+// explanation needs. The fields are looked up once for each stream.
 
 type kind uint8
 
 const (
 	kNone      kind = iota
-	kSwitch         // tid leaves the CPU, a is its state; other comes
-	kWaking         // tid wakes other, a is the CPU for which it will wait
-	kWakeup         // the same, where the kernel or the recording has no kWaking
-	kBorn           // tid made other
-	kMigrate        // other waits for CPU b instead of a
-	kEnter          // system call a, b and c are its first arguments
-	kExit           // of system call a
-	kFault          // of the program, at address a; b is 1 if it may be the kernel's, in a call
-	kFaultIn        // of the kernel
-	kFaultDone      // a is 1 for a major one
+	kSwitch         // tid leaves the CPU with state a; other gets it
+	kWaking         // tid wakes other, which will wait for CPU a
+	kWakeup         // the same, used if the kernel or the recording has no kWaking
+	kBorn           // tid created other
+	kMigrate        // other now waits for CPU b instead of a
+	kEnter          // begin of system call a; b and c are its first arguments
+	kExit           // end of system call a
+	kFault          // page fault of the program at address a; b is 1 if it may be the kernel's, in a call
+	kFaultIn        // page fault of the kernel
+	kFaultDone      // end of a page fault; a is 1 for a major one
 	kIRQ            // name
 	kIRQDone
 	kSoftirq // vector a
 	kSoftirqDone
 	kVector // name
 	kVectorDone
-	kInsert // request of device a, sector b; name has device and direction
+	kInsert // disk request of device a, sector b; name has device and direction
 	kIssue
 	kComplete
 	kLock // address a, flags b
 	kLockDone
-	kRx         // a packet for this machine
+	kRx         // a packet from this machine to itself
 	kThrottle   // queue a
 	kUnthrottle // queue a
-	kWork       // a thread of the kernel begins work, by function a
+	kWork       // a kernel thread begins work with function a
 	kWorkDone
 
-	// Made here.
-	kOn  // tid has the CPU
-	kGap // from here on nothing is known of the CPU
-	kEnd // of a gap
+	// Made by this package.
+	kOn  // tid has the CPU, as the next event shows
+	kGap // from here on, the state of the CPU is unknown
+	kEnd // end of a gap
 )
 
-// A record is an event as the breakdown keeps it. tid is the thread that has the CPU.
+// A record is an event in the compact form that is kept. tid is the thread that has
+// the CPU; a, b and c depend on the kind.
 type record struct {
 	at      event.Time
 	a, b, c uint64
 	cpu     int32
 	tid     int32
 	other   int32
-	// ref is another record: of a wake-up the completed request or the packet in whose
-	// interrupt it happened, of an issued request its insertion, of a completed one its
-	// issue, of a lock the one around it. -1 is none.
+	// ref is the index of a related record; -1 if there is none. For a wake-up it is
+	// the completed request or the packet of the same interrupt; for an issued request
+	// its insertion; for a completed request its issue; for a lock the lock wait around
+	// it.
 	ref   int32
-	top   int32  // of a wake-up: the interrupt in which it happened; -1 is none
-	name  uint32 // of names
+	top   int32  // for a wake-up: the record of the interrupt in which it happened; -1 if in none
+	name  uint32 // number in names
 	stack stack.ID
 	kind  kind
-	inIRQ uint8 // of wake-ups: what the event itself says of its context
-	tells bool  // of wake-ups: the event itself says what its context is
-	quota uint8 // of switches: what they tell of quotas; b and c are then the accounts, see accounted
+	inIRQ uint8 // for wake-ups: the context according to the event's own flags
+	tells bool  // for wake-ups: the event has flags, so that inIRQ is valid
+	quota uint8 // for switches: flags about quotas; b and c are then the kernel's account, see accounted
 }
 
-// What inIRQ says.
+// The values of inIRQ.
 const (
 	inThread uint8 = iota
 	inHard
 	inSoft
 )
 
-// A shape says where the numbers of a stream's events are.
+// A shape has the fields of a stream's events that decode reads.
 type shape struct {
 	kind   kind
-	pid    *event.Field // common_pid; nil is not there
+	pid    *event.Field // common_pid; nil if there is none
 	flags  *event.Field // common_flags
 	fields [4]*event.Field
 	texts  [2]*event.Field
-	name   uint32 // fixed by the event itself
+	name   uint32 // number of a name that all events of the stream have
 	stack  bool
-	cgroup bool // its samples say in which cgroup they are
-	one    bool // it is of one system call, not of all
+	cgroup bool // its samples have the id of a cgroup
+	one    bool // the tracepoint of one system call, not of all
 }
 
-// A form is what shapes are made of: the kind, and the names of the fields.
+// A form is the template of a shape: the kind, and the names of the fields.
 type form struct {
 	kind   kind
 	fields []string
@@ -127,7 +129,8 @@ var forms = map[string]form{
 	"workqueue:workqueue_execute_end":   {kWorkDone, nil, nil, false},
 }
 
-// shapeOf looks a stream's fields up: Slow path, once for each stream.
+// shapeOf returns the shape of a stream. Slow path: it looks the fields up once
+// for each stream.
 func (x *Explainer) shapeOf(s *event.Stream) *shape {
 	if sh := x.shapes[s]; sh != nil {
 		return sh
@@ -148,7 +151,7 @@ func (x *Explainer) shapeOf(s *event.Stream) *shape {
 	sh.stack = f.stack && x.cfg.Stacks && s.Members != nil
 	for i, n := range f.fields {
 		if sh.fields[i] = own(schema, n); sh.fields[i] == nil {
-			sh.kind = kNone // of another version of the kernel, which is not known
+			sh.kind = kNone // an unknown version of the kernel without this field
 		}
 	}
 	for i, n := range f.texts {
@@ -169,7 +172,7 @@ func (x *Explainer) shapeOf(s *event.Stream) *shape {
 		x.allCalls = true
 		for _, other := range x.shapes {
 			if other.one {
-				other.kind = kNone // it would come twice
+				other.kind = kNone // the tracepoint of all system calls has the same events
 			}
 		}
 	}
@@ -212,7 +215,8 @@ func (x *Explainer) formOf(schema *event.Schema, sh *shape) form {
 	return form{}
 }
 
-// firstArgument names the field of a probe that has its function's first argument.
+// firstArgument returns the field of a probe with the first argument of its
+// function.
 func firstArgument(schema *event.Schema) []string {
 	for i := range schema.Fields {
 		switch n := schema.Fields[i].Name; {
@@ -224,7 +228,7 @@ func firstArgument(schema *event.Schema) []string {
 	return nil
 }
 
-// vectorName is what people call an interrupt vector.
+// vectorName returns the name of an interrupt vector for people.
 func vectorName(n string) string {
 	switch n {
 	case "local_timer":
@@ -237,7 +241,7 @@ func vectorName(n string) string {
 
 const timerVector = "local timer"
 
-// own is a field of the record itself; nil if it has none of that name.
+// own returns a field of the schema by name; nil if there is none.
 func own(s *event.Schema, name string) *event.Field {
 	for i := range s.Fields {
 		if s.Fields[i].Name == name {
@@ -247,7 +251,7 @@ func own(s *event.Schema, name string) *event.Field {
 	return nil
 }
 
-// number reads a field; 0 if it is not there.
+// number reads a field; 0 if f is nil.
 func number(f *event.Field, e *event.Event) uint64 {
 	if f == nil {
 		return 0
@@ -258,11 +262,11 @@ func number(f *event.Field, e *event.Event) uint64 {
 
 // decode makes a record of an event; false if it is too short.
 //
-// Fast path: it allocates nothing but names that are new.
+// Fast path: it allocates only for new names.
 func (x *Explainer) decode(sh *shape, e *event.Event) (record, bool) {
 	r := record{at: e.Time, kind: sh.kind, cpu: e.CPU, tid: e.TID, ref: -1, top: -1, name: sh.name}
-	// The event's own number is the machine's, as in its other fields; the
-	// sample's number is of our namespace of processes.
+	// The tid in the event's own fields is from the initial PID namespace; the
+	// sample's tid is from our PID namespace.
 	if sh.pid != nil {
 		if n, ok := sh.pid.Int(e); ok && (n != 0 || e.TID <= 0) {
 			r.tid = int32(n)
@@ -298,7 +302,7 @@ func (x *Explainer) decode(sh *shape, e *event.Event) (record, bool) {
 	return r, true
 }
 
-// finish fills in what is special to a kind of events.
+// finish sets the members that depend on the kind.
 func (x *Explainer) finish(r *record, sh *shape, e *event.Event) {
 	switch r.kind {
 	case kSwitch:
@@ -310,7 +314,7 @@ func (x *Explainer) finish(r *record, sh *shape, e *event.Event) {
 		r.other = int32(r.b)
 		x.called(r.other, sh.texts[0], e)
 		flags := number(sh.flags, e)
-		r.tells = flags != 0 // interrupts are off at least
+		r.tells = flags != 0 // at least the flag that interrupts are off is set
 		switch {
 		case flags&flagHard != 0:
 			r.inIRQ = inHard
@@ -322,7 +326,7 @@ func (x *Explainer) finish(r *record, sh *shape, e *event.Event) {
 	case kEnter, kExit:
 		if r.name == 0 {
 			r.name = x.syscallName(int64(r.a))
-		} else if r.kind == kEnter { // its number is not among the arguments
+		} else if r.kind == kEnter { // field 0 is its first argument, not its number
 			r.a = 0
 		}
 	case kFault:
@@ -352,7 +356,7 @@ const (
 	flagSoft = 0x10
 )
 
-// know notes the process of a thread that has the CPU.
+// know records the process of a thread that has the CPU.
 func (x *Explainer) know(tid int32, e *event.Event) {
 	if tid <= 0 || e.PID <= 0 || e.TID != tid {
 		return
@@ -362,7 +366,7 @@ func (x *Explainer) know(tid int32, e *event.Event) {
 	}
 }
 
-// called notes the name of a thread.
+// called records the name of a thread.
 func (x *Explainer) called(tid int32, f *event.Field, e *event.Event) {
 	if tid <= 0 || f == nil {
 		return
@@ -370,7 +374,7 @@ func (x *Explainer) called(tid int32, f *event.Field, e *event.Event) {
 	x.thread(tid).name = x.names.text(f, e)
 }
 
-// syscallName is the number of a system call's name among our names.
+// syscallName returns the number in names of a system call's name.
 func (x *Explainer) syscallName(nr int64) uint32 {
 	if nr < 0 || nr >= int64(len(x.names.syscalls)) {
 		return x.names.of("system call " + strconv.FormatInt(nr, 10))
@@ -406,7 +410,7 @@ func (x *Explainer) softirqName(vec uint64) uint32 {
 	return x.names.of("softirq " + strconv.FormatUint(vec, 10))
 }
 
-// diskName names a request: "vda read".
+// diskName returns the number of a request's name, such as "vda read".
 func (x *Explainer) diskName(dev uint32, f *event.Field, e *event.Event) uint32 {
 	way := "request"
 	if f != nil {
@@ -430,7 +434,8 @@ func (x *Explainer) diskName(dev uint32, f *event.Field, e *event.Event) uint32 
 	return n
 }
 
-// direction says what a request does, by the letters of blk_fill_rwbs.
+// direction returns the operation of a request, from the letters of
+// blk_fill_rwbs.
 func direction(rwbs []byte) string {
 	for _, c := range rwbs {
 		switch c {

@@ -9,31 +9,33 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file tells how much of page faults their events do not show. The exception's tracepoint comes when
-// the kernel has begun to work, and the count of the fault before it has ended: the CPU's way in and out,
-// and that of a hypervisor, which may take three times longer than what lies between, look like the user's
-// code. No event tells of it. But where a program only touches memory, one fault follows another, and the
-// time between two is little else. So of a storm of faults the tenth-shortest of a hundred such times is
-// taken for the way out of one and into the next, half for each, which is an estimate and said to be one.
-// Of single faults nothing is taken: what was between them may be the program's.
+// This file estimates the time of page faults outside of their two events. The first event comes
+// after the CPU (and a hypervisor) has entered the kernel, the second one before it has left.
+// Entering and leaving may take three times longer than the time between the events, and looks like
+// code of the program. No event shows it. But if a program only touches memory, one fault follows
+// another, and the times between two faults are mostly entering and leaving. So in a series of many
+// faults, the 10th percentile of these times is taken as the time to leave one fault and enter the
+// next, half for each. The explanation says that this is an estimate. For single faults nothing is
+// estimated, since the time between them may be the program's.
 
 const (
-	// storm is how many faults of a span must follow each other.
+	// storm is the least number of times between successive faults for an
+	// estimate.
 	storm = 64
-	// beyond is how many times longer than between its events a fault may take outside of them; what
-	// takes longer is the program's.
+	// beyond bounds the estimate: the time between two faults is the program's if it is longer than
+	// beyond times the median time between the events of a fault.
 	beyond = 5
 )
 
-// faulting is what a walker knows of faults: the way into one, and out of it, in ns, of the thread that it
-// is at, and how much of the span was told of these.
+// faulting is the state of a walker for these estimates: way is the estimated time to enter, and to
+// leave, a fault in the current thread; estimate is the sum of the estimated times in the span.
 type faulting struct {
 	way      event.Time
 	estimate event.Time
 }
 
-// faultWay estimates the way of a thread into a fault, or out of one, from those of [from, to); 0 if they
-// do not tell.
+// faultWay estimates the time in which a thread enters, or leaves, a page fault, from its faults in
+// [from, to); 0 if there is no estimate.
 func (x *Explainer) faultWay(t *thread, from, to event.Time) event.Time {
 	if !x.observed[kFault] || !x.observed[kFaultDone] {
 		return 0
@@ -73,8 +75,8 @@ func (x *Explainer) faultWay(t *thread, from, to event.Time) event.Time {
 	return shortest / 2
 }
 
-// nearFaults splits a time in which a thread ran in its program: what belongs to the fault before it, and
-// to that behind it.
+// nearFaults splits a time in which a thread ran in its program. Until out it leaves the fault
+// before, and from in on it enters the fault behind; -1 if there is no such fault.
 func (w *walker) nearFaults(t *thread, s *stay) (out, in event.Time, before, behind int32) {
 	before, behind = -1, -1
 	if w.way == 0 {
@@ -93,7 +95,7 @@ func (w *walker) nearFaults(t *thread, s *stay) (out, in event.Time, before, beh
 			in, behind = s.to-w.way, n
 		}
 	}
-	if out > in { // shorter than most
+	if out > in { // the time is shorter than both ways
 		middle := s.from + (s.to-s.from)/2
 		out, in = middle, middle
 		switch {
@@ -106,7 +108,8 @@ func (w *walker) nearFaults(t *thread, s *stay) (out, in event.Time, before, beh
 	return out, in, before, behind
 }
 
-// inProgram tells a time in which a thread runs in its program, less the ways of faults.
+// inProgram explains a time in which a thread runs in its program, without the estimated
+// times of faults.
 func (w *walker) inProgram(t *thread, s *stay, from, to event.Time, link result.WhyLink) {
 	out, in, before, behind := w.nearFaults(t, s)
 	fault := func(from, to event.Time, n int32) {
@@ -122,7 +125,7 @@ func (w *walker) inProgram(t *thread, s *stay, from, to event.Time, link result.
 	fault(max(from, in), to, behind)
 }
 
-// tellEstimate says how much of a span's faults is an estimate.
+// tellEstimate adds a doubt to the span with the time that is an estimate.
 func (w *walker) tellEstimate() {
 	if w.estimate > 0 && w.span.Doubt == "" {
 		w.span.Doubt = fmt.Sprintf("%s of its page faults are an estimate, by the shortest times between "+

@@ -8,16 +8,16 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file names the files of system calls. Events have their numbers; what a number stands for
-// somebody else tells, and for the moment at which he is asked. Calls that may have given the number
-// to another file since the wait are looked for among the events, also among those behind the span.
+// This file finds the names of the files in system calls. Events have only file descriptors.
+// Config.File returns the name of a descriptor's current file. So the events, also after the span,
+// are searched for calls that may have changed the file since the wait.
 
-// files are names of a span that is being explained.
+// files caches names for the span that is being explained.
 type files struct {
 	names   map[fileKey]string
 	places  map[placeKey]string
-	closed  []closing // in order
-	scanned int       // records of the index
+	closed  []closing // in time order
+	scanned int       // number of records that were searched
 	after   iter.Seq[*event.Event]
 }
 
@@ -28,17 +28,20 @@ type placeKey struct {
 	addr uint64
 }
 
-// A closing is a call of a thread after which some numbers may stand for other files.
+// A closing is a system call after which the descriptors from first to last may be
+// other files.
 type closing struct {
 	at          event.Time
 	tid         int32
 	first, last int32
 }
 
-// now stands before a name that may have been another's at the time of the wait.
+// now is the prefix of a name if the descriptor may have been another file at
+// the time of the wait.
 const now = "now "
 
-// file is what the file of a call stands for, of which a thread waits since a time.
+// file returns the name of the file of a call in which a thread has waited since a
+// time.
 func (x *Explainer) file(t *thread, fd int32, since event.Time) string {
 	if x.cfg.File == nil {
 		return ""
@@ -63,7 +66,7 @@ func (x *Explainer) file(t *thread, fd int32, since event.Time) string {
 	return name
 }
 
-// place is what lies at an address of a thread's process.
+// place returns the name of an address in a thread's process.
 func (x *Explainer) place(t *thread, addr uint64) string {
 	pid := x.task(t.tid).PID
 	if x.cfg.Place == nil || pid <= 0 {
@@ -82,7 +85,7 @@ func (x *Explainer) place(t *thread, addr uint64) string {
 	return name
 }
 
-// reopened reports that the number of a file may stand for another one since a time.
+// reopened reports whether a descriptor may have become another file since a time.
 func (x *Explainer) reopened(pid, fd int32, since event.Time) bool {
 	f := &x.files
 	for ; f.scanned < len(x.recs); f.scanned++ {
@@ -117,7 +120,8 @@ func (x *Explainer) reopened(pid, fd int32, since event.Time) bool {
 	return false
 }
 
-// noteClosing keeps a call that closes files, or makes a socket another one's.
+// noteClosing records a call that closes files, or connects a socket to another
+// peer.
 func (x *Explainer) noteClosing(r *record) {
 	if r.kind != kEnter {
 		return
@@ -137,14 +141,14 @@ func (x *Explainer) noteClosing(r *record) {
 	x.files.closed = append(x.files.closed, c)
 }
 
-// begin forgets the names of the span before.
+// begin forgets the names of the previous span.
 func (f *files) begin(after iter.Seq[*event.Event]) {
 	clear(f.names)
 	clear(f.places)
 	f.after = after
 }
 
-// forget drops what was before the history, whose first n records go.
+// forget drops closings before since, after the first n records were dropped.
 func (f *files) forget(n int, since event.Time) {
 	f.scanned = max(f.scanned-n, 0)
 	i := 0
@@ -157,8 +161,8 @@ func (f *files) forget(n int, since event.Time) {
 // reset forgets all.
 func (f *files) reset() { f.scanned, f.closed = 0, f.closed[:0] }
 
-// GeneralFile is the name of a file as causes have it: what it was for sure, without the peer at the
-// other end of one connection of many.
+// GeneralFile returns the name of a file for causes, which sum up many spans: "" if the name is not
+// certain, and without the peer of a single connection.
 func GeneralFile(name string) string {
 	if strings.HasPrefix(name, now) {
 		return ""
@@ -169,5 +173,5 @@ func GeneralFile(name string) string {
 	return name
 }
 
-// FromPeer stands between a port that serves and the peer at the other end.
+// FromPeer separates the port of a server from the peer.
 const FromPeer = " from "

@@ -6,25 +6,28 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file bounds the memory of an Explainer to which events are added without end: when
-// it is full, or the older half of the records is not needed, that half goes.
+// This file bounds the memory of an Explainer: when it is full, or the older half of the
+// records is not needed, that half is dropped.
 
 const evicted = "it is older than the events that are kept"
 
-// manyRecords are so many that some are forgotten if they are old: about 40 MB.
+// manyRecords is the number of records from which age drops old ones: about 40
+// MB.
 const manyRecords = 1 << 18
 
-// Since is the time from which on events are there; 0 if nothing came before them.
+// Since returns the time from which on the events are complete; 0 if nothing
+// happened before them.
 func (x *Explainer) Since() event.Time { return x.since }
 
-// age forgets the older half of the records as long as these are many, and it is older than a time.
+// age drops the older half of the records while there are at least manyRecords and the half is
+// older than old.
 func (x *Explainer) age(old event.Time) {
 	for len(x.recs) >= manyRecords && x.recs[len(x.recs)/2].at < old {
 		x.forget()
 	}
 }
 
-// forget drops the older half of the records, with the closings of files that these tell.
+// forget drops the older half of the records, and the closings of files in them.
 func (x *Explainer) forget() {
 	n := len(x.recs)
 	x.index.forget()
@@ -71,7 +74,8 @@ func (x *index) forget() {
 	x.gaps.forget(x.since)
 }
 
-// older is a record's place after the first n are gone; -1 if it went.
+// older returns the index of a record after the first n were dropped; -1 if it
+// was dropped.
 func older(rec, n int32) int32 {
 	if rec < n {
 		return min(rec, -1)
@@ -86,7 +90,7 @@ func (d doing) older(n int32) doing {
 // forget drops the turns of a CPU that ended before record n.
 func (c *cpu) forget(n int32, x *index) {
 	k := firstTurnAfter(c.list, x.since)
-	k = max(k-1, 0) // what lasts goes on
+	k = max(k-1, 0) // keeps the turn that lasts at since
 	c.list = append(c.list[:0], c.list[k:]...)
 	for i := range c.list {
 		u := &c.list[i]

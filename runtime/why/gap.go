@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// gaps are losses, in the order of their begins.
+// gaps are the known losses, sorted by begin.
 type gaps struct {
 	list    []Gap
 	to      event.Time // the latest end
@@ -19,7 +19,7 @@ func sortedGaps(gaps []Gap) []Gap {
 	return slices.SortedFunc(slices.Values(gaps), func(a, b Gap) int { return cmp.Compare(a.From, b.From) })
 }
 
-// add notes a loss.
+// add adds a loss.
 func (s *gaps) add(g Gap) {
 	if g.Reason == "" {
 		g.Reason = "events were lost"
@@ -32,9 +32,9 @@ func (s *gaps) add(g Gap) {
 	s.longest = max(s.longest, g.To-g.From)
 }
 
-// between lists losses that may overlap a time; some of them may be too early.
+// between returns the losses that may overlap a time; some may end before it.
 //
-// Fast path: mostly there are none.
+// Fast path: usually there are none.
 func (s *gaps) between(from, to event.Time) []Gap {
 	if len(s.list) == 0 || from >= s.to {
 		return nil
@@ -44,13 +44,13 @@ func (s *gaps) between(from, to event.Time) []Gap {
 	return s.list[i:j]
 }
 
-// anyCPU asks for the losses of all CPUs.
+// anyCPU selects the losses of all CPUs.
 const anyCPU = -1
 
-// hiding is the time in [from, to] of which losses of a CPU leave nothing known, and of all
-// CPUs if cpu is anyCPU: from the first one's begin to the last one's end.
+// hiding returns the time in [from, to] that losses of a CPU (or of all CPUs if cpu is
+// anyCPU) hide: from the begin of the first loss to the end of the last one.
 //
-// A switch that was not seen hides only what touched says.
+// An unobserved switch counts only if touched says so.
 func (x *index) hiding(t *thread, first int, cpu int32, from, to event.Time) (
 	begin, end event.Time, reason string, ok bool,
 ) {
@@ -74,8 +74,8 @@ func (s *gaps) forget(before event.Time) {
 	s.list = slices.DeleteFunc(s.list, func(g Gap) bool { return g.To < before })
 }
 
-// hidden reports that a loss may hide what a thread did between an entry and a record that
-// it made.
+// hidden reports whether a loss may hide activity of a thread between an entry of it and
+// its record r.
 func (x *index) hidden(t *thread, last int, r *record) bool {
 	from := t.list[last].at
 	for _, g := range x.gaps.between(from, r.at) {

@@ -6,59 +6,62 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file holds the records of events and what they say of each thread and each CPU.
+// This file keeps the records of events, and lists of them for each thread and each
+// CPU.
 //
-// A thread has a list of what it did itself (which proves that it had its CPU then) and of
-// what was done to it: wake-ups, moves to other CPUs. Each entry has what the thread was
-// doing after it: its system call, page fault, lock. A CPU has a list of the threads that got it and of
-// its interrupts, each entry with the thread on the CPU after it, and the interrupt that is being
-// served. Both are found by time, so that the walk looks at nothing else.
+// A thread has a list of entries: its own events, which prove that it had its CPU then, and events
+// that others caused for it: wake-ups and moves to other CPUs. Each entry has the activity of the
+// thread after it: its system call, page fault, lock. A CPU has a list of turns: the threads that
+// got it, and its interrupts. Each turn has the thread on the CPU after it, and the interrupt that
+// is being served. Both lists are sorted by time, so that the walk reads only the relevant entries.
 //
-// After a loss nobody knows what a thread does, until its next event tells: the end of a
-// system call says that it was in that one all the time. Entries since the loss are then
-// filled in, once; these are an era of the thread.
+// After a loss the activity of a thread is unknown until its next event shows it: the
+// end of a system call means that the thread was in that call since the loss. The
+// entries since the loss, which are called an era of the thread, are then completed.
 
-// index is what an Explainer knows of the events.
+// index has the records of an Explainer.
 type index struct {
 	recs     []record
 	threads  map[int32]*thread
 	cpus     []cpu
 	since    event.Time
 	newest   event.Time
-	why      string // what is not known before since
+	why      string // why events before since are unknown
 	gaps     gaps
-	flying   map[request]int32 // requests of disks: the last record of each
-	limits   []int32           // records of throttling, in order
-	observed [kEnd + 1]bool    // kinds that are observed
-	// All system calls are observed, not only some of them.
+	flying   map[request]int32 // the last record of each current disk request
+	limits   []int32           // records of throttling by quotas, in order
+	observed [kEnd + 1]bool    // by kind: whether it is observed
+	// allCalls says that all system calls are observed, not only some.
 	allCalls bool
-	// Samples have other numbers of threads than the records of tracepoints: of our namespace.
+	// otherIDs says that tids in samples are from another PID namespace than tids in
+	// tracepoints' fields.
 	otherIDs bool
 }
 
 type request struct{ dev, sector uint64 }
 
-// A thread is what is known of one. Positions in recs are int32: Config.Records is less.
+// A thread is the state of a thread. Indexes in recs are int32, since Config.Records is
+// less.
 type thread struct {
 	tid, pid int32
 	name     uint32
 	list     []entry
 	now      doing
-	era      int // where the entries begin before which nothing is known
+	era      int // position of the first entry since the last loss
 	syscalls bool
 	born     bool
-	// Since the era began a fault, or a lock, was told of.
+	// The era has an event of a fault, or of a lock.
 	faults, locks bool
-	heard         bool // an event of its own was seen
-	checked       bool // Config.Task was
+	heard         bool // an own event of it was observed
+	checked       bool // Config.Task was called for it
 	member
 }
 
-// doing is what a thread does, by the records that began it; -1 is none, or unsure. A syscall that is
-// later than the moment in question says what was before it: see (index).call.
+// doing is the activity of a thread, as the records that began it; -1 is none, and -2 is unsure. If
+// sys is a record after the time in question, it shows the state before it: see (index).call.
 type doing struct {
 	sys, fault, lock int32
-	work             int32 // of a thread of the kernel: the record that began it
+	work             int32 // work of a kernel thread
 }
 
 var nothing = doing{-1, -1, -1, -1}
@@ -66,46 +69,49 @@ var nothing = doing{-1, -1, -1, -1}
 type entry struct {
 	at  event.Time
 	rec int32
-	now doing // after it
-	// other entries are of what was done to the thread.
+	now doing // activity after it
+	// other marks events that others caused for the thread.
 	other bool
-	// first entries follow a loss that may hide what the thread did before.
+	// first marks the first entry after a loss that may hide activity of the
+	// thread.
 	first bool
 }
 
-// A cpu is what is known of a CPU.
+// A cpu is the state of a CPU.
 type cpu struct {
 	list      []turn
-	cur       int32 // the thread that has it; -1 is not known
+	cur       int32 // the thread that has it; -1 if unknown
 	open      []int32
-	completed int32      // the last request that the interrupt completed
-	rx        int32      // the last packet to this machine that waits for its softirq
-	gapTo     event.Time // the end of a gap that has begun
-	limit     int32      // since when its quota is used up; -1 is not
-	at        event.Time // of the newest event
-	// doubts are wake-ups since a loss, of which nothing told yet whether they were in an
-	// interrupt whose begin was lost; plain says that something did.
+	completed int32      // the last request that the current interrupt completed
+	rx        int32      // the last packet from this machine to itself that waits for its softirq
+	gapTo     event.Time // the end of the current gap; 0 if there is none
+	limit     int32      // the record since which its quota is used up; -1 if it is not
+	at        event.Time // time of the newest event
+	// doubts are wake-ups since a loss that may have happened in an interrupt whose begin
+	// was lost. plain says that an event has excluded that.
 	doubts []int32
 	plain  bool
-	hard   bool // of those no hard interrupt is served, but perhaps a softirq
-	// The newest event that tells whether any interrupt is served, and whether a softirq is.
+	hard   bool // no such hard interrupt is being served, but perhaps a softirq
+	// The times of the newest events that show whether an interrupt, or a softirq, is being
+	// served.
 	sure, sureSoft event.Time
 }
 
-// A turn is a time of a CPU: it lasts until the next one of its list.
+// A turn is a period of a CPU with one state. It lasts until the next turn in
+// the list.
 type turn struct {
 	at   event.Time
 	rec  int32
-	cur  int32 // the thread that has the CPU; -1 is not known
-	top  int32 // the interrupt that is served; -1 is none
+	cur  int32 // the thread that has the CPU; -1 if unknown
+	top  int32 // the record of the interrupt that is being served; -1 if none
 	kind kind
-	// doubt says that an interrupt may be served whose begin was lost.
+	// doubt says that an interrupt whose begin was lost may be being served.
 	doubt bool
 }
 
 const maxCPUs = 1 << 13
 
-// newCPU is a CPU of which nothing is known, with memory of one that was.
+// newCPU returns a CPU in unknown state, which reuses these slices.
 func newCPU(list []turn, open, doubts []int32) cpu {
 	return cpu{list: list, open: open, doubts: doubts, cur: -1, completed: -1, rx: -1, limit: -1}
 }
@@ -146,7 +152,8 @@ func (x *index) thread(tid int32) *thread {
 	return t
 }
 
-// cpuOf is a CPU, with its gap ended if that is over at t; nil if it is none.
+// cpuOf returns a CPU, and ends its gap if that is over at t; nil if n is no
+// CPU.
 func (x *index) cpuOf(n int32, t event.Time) *cpu {
 	if n < 0 || n >= maxCPUs {
 		return nil
@@ -191,10 +198,10 @@ func (x *index) put(r record) {
 	}
 	supposed := r.kind == kFaultDone && c.cur > 0 && (x.otherIDs || r.tid <= 0)
 	if supposed {
-		r.tid = c.cur // its sample has only the number in our namespace of processes
+		r.tid = c.cur // its sample has only the tid in our PID namespace
 	}
 	if r.at < x.newest {
-		r.at = x.newest // an interrupt came while it was written: lists stay sorted
+		r.at = x.newest // it was written late because of an interrupt; lists must stay sorted
 	}
 	if c.gapTo == 0 && c.cur >= 0 && r.tid >= 0 && c.cur != r.tid {
 		if x.again(c, &r) {
@@ -231,7 +238,7 @@ func (x *index) put(r record) {
 	case kMigrate:
 		x.addReceived(r.other, n)
 	case kEnter, kExit, kFault, kFaultIn, kFaultDone, kLock, kLockDone, kWork, kWorkDone:
-		if len(c.open) == 0 { // a lock in an interrupt is not the thread's
+		if len(c.open) == 0 { // an event in an interrupt is not the thread's
 			x.addOwn(r.tid, n)
 		}
 	case kIRQ, kSoftirq, kVector:
@@ -254,32 +261,33 @@ func (x *index) put(r record) {
 	c.surely(&r)
 }
 
-// putInGap adds a record of a time in which others are missing: it tells of its thread, but
-// not of the CPU.
+// putInGap adds a record within a gap. It shows the activity of its thread, but not the
+// state of the CPU.
 func (x *index) putInGap(n int32, r *record) {
 	switch r.kind {
 	case kSwitch:
 		x.addOwn(r.tid, n)
 		x.addOwn(r.other, n)
 	case kWaking, kBorn, kMigrate:
-		x.recs[n].top = n // in which interrupt is not known
+		x.recs[n].top = n // means that the interrupt is unknown
 		x.addReceived(r.other, n)
 	case kEnter, kExit, kFault, kFaultIn, kFaultDone:
 		x.addOwn(r.tid, n)
 	}
 }
 
-// hasCPU notes which thread has a CPU, as its events tell, before record r, which will be
-// number n. It returns the number that it gets instead.
+// hasCPU sets the thread that has a CPU to the thread of record r, before r is added as
+// number n. It returns the number for r, which is larger if a record was added.
 func (x *index) hasCPU(c *cpu, n int32, r *record) int32 {
 	if r.tid < 0 || c.cur == r.tid {
 		return n
 	}
-	// Since when, after a loss, is not known: kernels that hide switches hide the one after a loss too.
+	// After a loss, the time since which the thread has the CPU is unknown: kernels that do not
+	// report all switches may not report the first one after a loss either.
 	switch {
 	case c.cur >= 0:
 	case len(c.list) == 1 && x.since == 0:
-		c.list[0].cur = r.tid // nothing came before
+		c.list[0].cur = r.tid // it had the CPU from the begin
 	default:
 		c.turn(turn{at: r.at, rec: -1, cur: r.tid, top: c.top(), kind: kOn})
 	}
@@ -294,7 +302,7 @@ func (x *index) hasCPU(c *cpu, n int32, r *record) int32 {
 	return n + 1
 }
 
-// wakes adds a wake-up to the list of the thread that wakes up.
+// wakes adds a wake-up to the list of the woken thread.
 func (x *index) wakes(c *cpu, n int32, r *record) {
 	if r.kind == kWakeup && x.observed[kWaking] {
 		return
@@ -302,7 +310,7 @@ func (x *index) wakes(c *cpu, n int32, r *record) {
 	p := &x.recs[n]
 	p.top = c.top()
 	if p.top < 0 && !c.plain && !r.tells {
-		p.top = n // not known yet
+		p.top = n // unknown so far
 		c.doubts = append(c.doubts, n)
 	}
 	switch {
@@ -317,7 +325,8 @@ func (x *index) wakes(c *cpu, n int32, r *record) {
 	x.addReceived(r.other, n)
 }
 
-// addReceived adds an event that another thread or interrupt caused for a thread.
+// addReceived adds an event that another thread or an interrupt caused for a
+// thread.
 func (x *index) addReceived(tid int32, n int32) {
 	if tid > 0 {
 		t := x.thread(tid)
@@ -325,7 +334,7 @@ func (x *index) addReceived(tid int32, n int32) {
 	}
 }
 
-// disk relates the records of a request of a disk.
+// disk links the records of a disk request.
 func (x *index) disk(c *cpu, n int32, r *record) {
 	key := request{r.a, r.b}
 	p, ok := x.flying[key]
@@ -333,7 +342,7 @@ func (x *index) disk(c *cpu, n int32, r *record) {
 		p = -1
 	}
 	if r.kind == kIssue && p >= 0 && x.recs[p].kind == kIssue {
-		p = x.recs[p].ref // issued once more
+		p = x.recs[p].ref // issued again
 	}
 	x.recs[n].ref = p
 	if r.kind == kComplete {
@@ -349,7 +358,7 @@ func (x *index) disk(c *cpu, n int32, r *record) {
 
 const maxFlying = 1 << 16
 
-// Lost says that events are missing. It is called in time order with Add, by From.
+// Lost adds a loss. Calls of Lost, by From, and of Add must be in time order.
 func (x *index) Lost(g Gap) {
 	if g.To < g.From {
 		g.From, g.To = g.To, g.From
@@ -377,7 +386,7 @@ func (x *index) gapOn(n int32, g Gap) {
 	c.plain, c.hard, c.doubts = false, false, c.doubts[:0]
 }
 
-// lostRecord is Lost for a record of the kernel.
+// lostRecord adds the loss that a LOST record of the kernel reports.
 func (x *index) lostRecord(e *event.Event) {
 	g := Gap{CPU: e.CPU, From: e.LossBegin(), To: e.LossEnd()}
 	if g.To == 0 {

@@ -2,12 +2,13 @@ package why
 
 import "slices"
 
-// This file is about the interrupts of a CPU: which is served, and what is not known of that. After
-// a loss one may be served whose begin was lost, until an event of the CPU tells that none is, or its
-// end that it was. Where one of the two events is missing although no loss is known, the next event
-// shows that too: the times in which it may have had the CPU are in doubt.
+// This file tracks the interrupt that a CPU serves. After a loss, an interrupt whose begin was lost
+// may be being served, until an event of the CPU excludes that, or the end of the interrupt
+// confirms it. If a begin or an end is missing although no loss is known, the next event shows
+// that, too: then the times in which the interrupt may have had the CPU are marked as in doubt.
 
-// ofThread reports an event that no interrupt makes, and softirqs, which begin in no other.
+// ofThread reports whether an event cannot happen within an interrupt. Softirqs count as
+// well, since they do not begin within others.
 func (r *record) ofThread() bool {
 	switch r.kind {
 	case kSwitch, kEnter, kExit, kFault, kSoftirq:
@@ -16,7 +17,8 @@ func (r *record) ofThread() bool {
 	return false
 }
 
-// isPlain notes that no interrupt is served but those that are known.
+// isPlain marks that no unknown interrupt is being served, so that doubts are
+// resolved.
 func (c *cpu) isPlain(recs []record) {
 	c.plain = true
 	for _, n := range c.doubts {
@@ -28,7 +30,7 @@ func (c *cpu) isPlain(recs []record) {
 	}
 }
 
-// interruptBegins notes that an interrupt is served: record r, number n.
+// interruptBegins begins an interrupt with record r, number n.
 func (c *cpu) interruptBegins(recs []record, n int32, r *record) {
 	for i, o := range c.open {
 		if r.excludes(&recs[o]) {
@@ -42,9 +44,9 @@ func (c *cpu) interruptBegins(recs []record, n int32, r *record) {
 	c.turn(turn{at: r.at, rec: n, cur: c.cur, top: n, kind: r.kind})
 }
 
-// excludes reports that an interrupt cannot begin while another one is served, which is open. Softirqs
-// begin in none; the handlers of hard interrupts may call those of others, whose numbers stand for a
-// part of them.
+// excludes reports whether interrupt r cannot begin while interrupt open is being served. Softirqs
+// cannot begin within any; handlers of hard interrupts may call handlers of other numbers, for
+// chained interrupts.
 func (r *record) excludes(open *record) bool {
 	switch {
 	case r.kind == kSoftirq:
@@ -55,7 +57,8 @@ func (r *record) excludes(open *record) bool {
 	return open.kind != kIRQ || r.kind != kIRQ || open.a == r.a
 }
 
-// interruptDone ends an interrupt. One whose begin was lost has lasted since the loss.
+// interruptDone ends an interrupt. If its begin was lost, it has lasted since the
+// loss.
 func (c *cpu) interruptDone(recs []record, n int32, r *record) {
 	c.completed = -1
 	if r.kind == kSoftirqDone && r.a == softNetRx {
@@ -95,7 +98,7 @@ func (c *cpu) interruptDone(recs []record, n int32, r *record) {
 	c.turn(end)
 }
 
-// endsWith reports that record r ends the interrupt that a record begins.
+// endsWith reports whether record end ends the interrupt that r begins.
 func (r *record) endsWith(end *record) bool {
 	if r.kind != end.kind-1 {
 		return false
@@ -106,7 +109,8 @@ func (r *record) endsWith(end *record) bool {
 	return r.a == end.a
 }
 
-// outside reports an event that no interrupt makes, or that says that it is in none.
+// outside reports whether an event cannot happen within an interrupt, or its flags
+// say that it did not.
 func (r *record) outside() bool {
 	switch r.kind {
 	case kSwitch, kEnter, kExit:
@@ -117,7 +121,7 @@ func (r *record) outside() bool {
 	return false
 }
 
-// surely notes the time of an event that tells whether an interrupt is served: as is known already.
+// surely records the time of an event that confirms the known state of interrupts.
 //
 // Fast path: for every event.
 func (c *cpu) surely(r *record) {
@@ -137,10 +141,11 @@ func (c *cpu) surely(r *record) {
 	}
 }
 
-// unseenEnd makes up for the ends of the interrupts that are open on a CPU, but for the first that are
-// to be kept, before record r, which is in none of them: they ended since they began.
+// unseenEnd ends the open interrupts of a CPU, except for the first keep ones, before record r,
+// which cannot be within them. Their ends were not observed, so the times since their begins are in
+// doubt.
 //
-// Slow path: where programs of others keep events from perf, now and then.
+// Slow path: rare; other BPF programs can suppress events of perf.
 func (c *cpu) unseenEnd(recs []record, keep int, r *record) {
 	ended := c.open[keep:]
 	for i := len(c.list) - 1; i >= 0 && c.list[i].at >= recs[ended[0]].at; i-- {
@@ -157,12 +162,12 @@ func (c *cpu) unseenEnd(recs []record, keep int, r *record) {
 	c.turn(turn{at: r.at, rec: -1, cur: c.cur, top: c.top(), kind: kEnd})
 }
 
-// unseenBegin makes up for the begin of an interrupt that record r, number n, ends: it was served since
-// some time after the last event that tells of none.
+// unseenBegin handles the end r, number n, of an interrupt whose begin was not observed: the times
+// since the last event that excludes the interrupt are in doubt.
 func (c *cpu) unseenBegin(recs []record, n int32, r *record) {
 	since := c.sure
 	if r.kind == kSoftirqDone {
-		since = c.sureSoft // the hard ones that came since do not tell
+		since = c.sureSoft // hard interrupts do not exclude a softirq around them
 	}
 	i := len(c.list)
 	for ; i > 0 && c.list[i-1].at > since; i-- {
@@ -183,7 +188,7 @@ func (c *cpu) unseenBegin(recs []record, n int32, r *record) {
 	c.turn(turn{at: r.at, rec: n, cur: c.cur, top: c.top(), kind: r.kind})
 }
 
-// wakesUp reports the wake-up of a thread.
+// wakesUp reports whether the record is a wake-up.
 func (r *record) wakesUp() bool {
 	switch r.kind {
 	case kWaking, kWakeup, kBorn:

@@ -2,14 +2,14 @@ package why
 
 import "ppscript/runtime/event"
 
-// names gives texts numbers, so that records are small and comparing them is cheap.
+// names assigns numbers to texts, so that records are small and cheap to compare.
 type names struct {
 	numbers  map[string]uint32
 	texts    []string
-	syscalls []uint32 // by number; 0 is not asked for yet
+	syscalls []uint32 // by number of the system call; 0 if it was not looked up yet
 	disks    map[diskKey]uint32
-	irqs     map[uint64]uint32 // of handlers by number
-	works    map[uint64]uint32 // by the address of their function
+	irqs     map[uint64]uint32 // handlers by the interrupt's number
+	works    map[uint64]uint32 // works by the address of their function
 }
 
 type diskKey struct {
@@ -18,7 +18,7 @@ type diskKey struct {
 }
 
 const (
-	maxNames    = 1 << 16 // names of threads come and go
+	maxNames    = 1 << 16 // threads with new names come and go
 	maxDisks    = 1 << 10
 	maxSyscalls = 512
 )
@@ -31,7 +31,8 @@ func (n *names) init() {
 	n.irqs, n.works = map[uint64]uint32{}, map[uint64]uint32{}
 }
 
-// of is the number of a text. When there are too many, all later ones are one.
+// of returns the number of a text. When there are too many, all further texts
+// share a number.
 func (n *names) of(text string) uint32 {
 	if i, ok := n.numbers[text]; ok {
 		return i
@@ -42,7 +43,8 @@ func (n *names) of(text string) uint32 {
 	return n.add(text)
 }
 
-// text is the number of a field's text: Fast path, the text is copied once.
+// text returns the number of a field's text. Fast path: it copies only new
+// texts.
 func (n *names) text(f *event.Field, e *event.Event) uint32 {
 	if f == nil {
 		return 0

@@ -1,21 +1,20 @@
 package why
 
-// A Need is an event that the breakdown reads.
+// A Need is an event that explanations use.
 type Need struct {
 	Event string // "sched:sched_switch", "software:minor-faults", "kprobe:throttle_cfs_rq"
-	For   string // what it tells, for people
-	// Optional events make the explanation finer: without them causes are coarser or
-	// unknown. The others are needed for any.
+	For   string // what it shows, for people
+	// Optional events make explanations more precise: without them causes are
+	// coarser or unknown. Without the others no explanation is possible.
 	Optional bool
-	// Stack asks for the stack of the event, if stacks are wanted at all.
+	// Stack says that the event should have a stack, if stacks are wanted.
 	Stack bool
-	// Instead are events that take its place where a kernel does not have it, the best
-	// first.
+	// Instead lists events that replace it on kernels without it, the best first.
 	Instead []string
 }
 
-// Needs lists the events that the breakdown reads. They are to be observed on all CPUs:
-// any thread may be in the way.
+// Needs lists the events that explanations use. They must be observed on all CPUs,
+// since a span may wait for any thread.
 func Needs() []Need {
 	return []Need{
 		{Event: "sched:sched_switch", For: "who runs", Stack: true},

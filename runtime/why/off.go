@@ -5,7 +5,7 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file explains times in which a thread has no CPU: until its wake-up it is blocked,
+// This file explains times in which a thread has no CPU. It is blocked until its wake-up,
 // then it waits for a CPU.
 
 // off explains [from, to) of a stay without a CPU.
@@ -27,7 +27,7 @@ func (w *walker) off(t *thread, s *stay, from, to event.Time) {
 		if to > r.at {
 			w.runnable(t, s, r.at, max(from, r.at), to, int32(r.a))
 		}
-	case out == nil: // nothing woke it since the loss
+	case out == nil: // it was not woken since the loss
 		w.runnable(t, s, s.from, from, to, -1)
 	case s.in >= 0 && x.wokeEarly(t, s):
 		w.runnable(t, s, s.from, from, to, out.cpu)
@@ -40,8 +40,8 @@ func (w *walker) off(t *thread, s *stay, from, to event.Time) {
 	}
 }
 
-// runnable reports that a thread was put off its CPU although it could go on: the low bits
-// of prev_state have no state, those above say that it was preempted.
+// runnable reports whether a thread left its CPU although it could continue. The low bits
+// of prev_state are then 0; the bits above mark preemption.
 func (r *record) runnable() bool { return r.a&0xff == 0 }
 
 func (x *Explainer) noWakeUp() string {
@@ -54,7 +54,8 @@ func (x *Explainer) noWakeUp() string {
 	return "its wake-up was not seen"
 }
 
-// wakeUp is the wake-up that ends a block, as a record; -1 is none.
+// wakeUp returns the record of the wake-up that ends a block; -1 if there is
+// none.
 func (x *index) wakeUp(t *thread, s *stay) int32 {
 	i := s.out + 1
 	if s.out < 0 {
@@ -78,8 +79,8 @@ func (x *index) wakeUp(t *thread, s *stay) int32 {
 	return -1
 }
 
-// wokeEarly reports that a thread was woken while it was about to leave its CPU: the two
-// CPUs did so at the same time.
+// wokeEarly reports whether a thread was woken by another CPU while it was about to
+// leave its own CPU.
 func (x *index) wokeEarly(t *thread, s *stay) bool {
 	for i := s.out - 1; i >= 0 && t.list[i].other; i-- {
 		switch r := &x.recs[t.list[i].rec]; r.kind {
@@ -90,11 +91,12 @@ func (x *index) wokeEarly(t *thread, s *stay) bool {
 	return false
 }
 
-// leaving is how long a thread takes at most that sleeps already and still has its CPU.
+// leaving is the longest time, in ns, from when a thread is marked as sleeping until it
+// leaves its CPU.
 const leaving = 20_000
 
-// runnable explains [from, to) of a thread that waits for a CPU since a time, at first for
-// that of number cpu, -1 if that is not known.
+// runnable explains [from, to) of a thread that has waited for a CPU since a time, at
+// first for CPU cpu; -1 if unknown.
 func (w *walker) runnable(t *thread, s *stay, since, from, to event.Time, cpu int32) {
 	x := w.x
 	last := int32(-1)
@@ -120,8 +122,8 @@ func (w *walker) runnable(t *thread, s *stay, since, from, to event.Time, cpu in
 	w.queuedThen(t, s, cpu, last, max(at, from), to)
 }
 
-// queuedThen is queued for a CPU on which the thread still was when the time was over: on another one
-// than it was at first, its move was not seen.
+// queuedThen explains a time at whose end the thread waited for CPU then. If it first waited for
+// another CPU, its move was not observed, and the cause is unknown.
 func (w *walker) queuedThen(t *thread, s *stay, first, then int32, from, to event.Time) {
 	if first < 0 || first == then || from >= to {
 		w.queued(t, s, then, from, to)
@@ -134,8 +136,8 @@ func (w *walker) queuedThen(t *thread, s *stay, first, then int32, from, to even
 	w.unknown(t, from, to, reason)
 }
 
-// queued explains a time in which a thread waits for one CPU, less what the quota of its
-// cgroup held it.
+// queued explains a time in which a thread waits for a CPU, including the times in which
+// the quota of its cgroup held it.
 func (w *walker) queued(t *thread, s *stay, cpu int32, from, to event.Time) {
 	put := w.x.wasPutOff(t, s)
 	rest, known := w.byAccount(t, s, from, to)
@@ -158,7 +160,7 @@ func (w *walker) queued(t *thread, s *stay, cpu int32, from, to event.Time) {
 }
 
 // behind explains a time in which a thread waits for a CPU that others have; put says that it
-// was put off its CPU for the idle task.
+// lost its CPU to the idle task.
 func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 	if from >= to {
 		return
@@ -180,7 +182,8 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 		case u.cur < 0:
 			l.Kind, l.What = result.WhyUnknown, "who has the CPU is not known"
 		case u.cur == 0 && put:
-			// No CPU rests while a thread waits for it, except one that may not run.
+			// A CPU is not idle while a thread waits for it, unless the thread may
+			// not run.
 			l.Kind, l.What = result.WhyUnknown, w.x.quotaNotSeen()
 		case u.cur == 0:
 			l.Kind = result.WhyIdle
@@ -198,12 +201,14 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 	})
 }
 
-// quotaOrOther is the reason where another thread has the CPU, and a quota may be used up.
+// quotaOrOther is the reason if another thread has the CPU and the quota may also be used
+// up.
 const quotaOrOther = "another thread has the CPU, and perhaps its quota is used up: " +
 	"kprobe:throttle_cfs_rq is not observed"
 
-// quotaMayHold reports that a thread may wait for its quota while another has the CPU, and that nothing
-// tells. A limit that has held nobody so far does not: it is asked for each span anew.
+// quotaMayHold reports whether a thread may wait for its quota, unobserved, while another thread
+// has the CPU. A limit that has held no thread so far does not count; that is checked again for
+// each span.
 func (w *walker) quotaMayHold(t *thread) bool {
 	x := w.x
 	if x.cfg.Quota == nil || x.observed[kThrottle] || t.free || w.accounted {
@@ -225,7 +230,8 @@ func (w *walker) quotaMayHold(t *thread) bool {
 	return held
 }
 
-// wasPutOff reports that a thread lost its CPU to the idle task although it could go on.
+// wasPutOff reports whether a thread lost its CPU to the idle task although it could
+// continue.
 func (x *index) wasPutOff(t *thread, s *stay) bool {
 	if s.out < 0 {
 		return false
@@ -241,8 +247,8 @@ func (x *Explainer) quotaNotSeen() string {
 	return "its CPU rests, perhaps its quota is used up: kprobe:throttle_cfs_rq is not observed"
 }
 
-// limited finds the first time in [from, to) in which the quota of a cgroup holds a thread
-// that waits for a CPU.
+// limited returns the first time in [from, to) in which the quota of a cgroup holds a
+// thread that waits for a CPU; nil if there is none.
 func (x *Explainer) limited(t *thread, s *stay, cpu int32, from, to event.Time) *quotaHold {
 	for i, n := range x.limits {
 		r := &x.recs[n]
@@ -278,10 +284,11 @@ type quotaHold struct {
 	link     result.WhyLink
 }
 
-// heldByQuota reports that r is about the quota of the thread, and that it is used up.
+// heldByQuota reports whether r shows that the thread's quota is used up.
 func (x *Explainer) heldByQuota(t *thread, s *stay, r *record, cpu int32) bool {
 	if r.tid == t.tid && s.out >= 0 && x.recs[t.list[s.out].rec].runnable() {
-		// It left its CPU for it, if it did nothing in between.
+		// The thread left its CPU because of r if it had no other event in
+		// between.
 		i := t.before(s.out)
 		return i >= 0 && x.recs[t.list[i].rec].kind == kThrottle && x.recs[t.list[i].rec].at == r.at
 	}

@@ -5,27 +5,32 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file tells what the CPU quota of a cgroup holds, by the kernel's own account of it. Each cgroup has a
-// queue on each CPU, which knows since when it is held (throttled_clock_self, 0 if it is not) and how long
-// it was before (throttled_clock_self_time), Linux 6.6. Both are read at switches: what the account grew by
-// between those with which a thread leaves its CPU and gets it back is how long it was held in between.
+// This file finds the times in which the CPU quota of a cgroup holds threads, from the kernel's own
+// account. Each cgroup has a queue on each CPU, which has the time since which it is held
+// (throttled_clock_self, 0 if it is not held) and the total time for which it was held before
+// (throttled_clock_self_time), since Linux 6.6. Both are read at switches. The growth of the
+// account from the switch with which a thread leaves its CPU to the switch with which it gets it
+// back is the time for which it was held.
 
-// A Read is what is read of the kernel's memory with an event, as an expression of C.
+// A Read is a C expression for a value in the kernel's memory that is read with an
+// event.
 type Read struct {
 	Text string
-	// Optional reads are of members that only some kernels have; without one of the others none is of use.
+	// Optional says that only some kernels have the member. If a read that is not optional is
+	// missing, the others are of no use.
 	Optional bool
 }
 
-// QuotaProbes are the Needs that only tell of quotas: without them nothing is missing where there are none.
+// QuotaProbes are the Needs that are only for quotas: they are not missed if there are no quotas.
 var QuotaProbes = []string{"kprobe:throttle_cfs_rq", "kprobe:unthrottle_cfs_rq"}
 
 // QuotaEvent is the event with which QuotaReads are read.
 const QuotaEvent = "sched:sched_switch"
 
-// QuotaReads are read with it where a program of the kernel can. The task is that which leaves; the
-// run queue has the one that comes as its own by then. From Linux 6.18 on a thread is held only if it is
-// marked (throttled), which happens on its way back to user code. Before, every thread of a held queue is.
+// QuotaReads are the expressions that a kernel program reads with QuotaEvent. task() is the thread
+// that leaves the CPU; rq->curr is already the thread that gets it. Since Linux 6.18, a thread is
+// held only if it is marked (throttled), which happens on its way back to user code. Before, all
+// threads of a held queue are held.
 func QuotaReads() []Read {
 	return []Read{
 		{"task()->se.cfs_rq->throttled_clock_self_time", false},
@@ -36,7 +41,7 @@ func QuotaReads() []Read {
 	}
 }
 
-// The order of QuotaReads.
+// Indexes in QuotaReads.
 const (
 	quotaTotal = iota
 	quotaSince
@@ -45,14 +50,14 @@ const (
 	quotaMarked
 )
 
-// What a switch tells of quotas.
+// The flags in record.quota of a switch.
 const (
-	quotaTold   uint8 = 1 << iota // anything
-	quotaHeld                     // the thread that leaves is held from here on
-	quotaByMark                   // no thread is held that does not say so when it leaves
+	quotaTold   uint8 = 1 << iota // the account was read
+	quotaHeld                     // the leaving thread is held from here on
+	quotaByMark                   // held threads are marked, so a thread without quotaHeld is not held
 )
 
-// quotaAt reads the account with a switch.
+// quotaAt reads the account at a switch.
 func (x *Explainer) quotaAt(r *record, e *event.Event) {
 	var v [quotaMarked + 1]int64
 	for i, f := range x.cfg.QuotaFields {
@@ -83,8 +88,8 @@ func (x *Explainer) quotaAt(r *record, e *event.Event) {
 	}
 }
 
-// accounted says what the kernel's account tells of a time in which a thread has no CPU: until when its
-// quota held it, 0 if it did not; or why that is not known. known is whether there is an account at all.
+// accounted reads from the kernel's account until when the quota held a thread while it had no CPU:
+// end is 0 if it did not; reason says why that is unknown. known is false if there is no account.
 func (x *Explainer) accounted(t *thread, s *stay) (end event.Time, reason string, known bool) {
 	if s.out < 0 {
 		return 0, "", false
@@ -121,8 +126,9 @@ func (x *Explainer) accounted(t *thread, s *stay) (end event.Time, reason string
 	return 0, reason, held
 }
 
-// byAccount explains the begin of [from, to) in which a thread waits for a CPU as far as its quota held it,
-// and returns where the rest begins; known is whether there is an account, by which the rest is no quota's.
+// byAccount explains the begin of [from, to), in which a thread waits for a CPU, as far as its
+// quota held it. It returns the begin of the rest; known says that there is an account, so that the
+// quota does not hold the thread in the rest.
 func (w *walker) byAccount(t *thread, s *stay, from, to event.Time) (rest event.Time, known bool) {
 	end, reason, known := w.x.accounted(t, s)
 	l := result.WhyLink{Task: w.x.task(t.tid), Kind: result.WhyQuota, What: w.x.cgroup(t.tid).Path}

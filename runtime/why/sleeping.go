@@ -2,21 +2,22 @@ package why
 
 import "ppscript/runtime/event"
 
-// This file is about threads that sleep all the time: no event tells of them.
+// This file handles threads that sleep during a whole history, so that they
+// have no events.
 
-// A Standing is how a thread is found at a time. Two that are alike, and Asleep, tell that it slept all
-// the time in between: a thread that wakes up and sleeps again was switched meanwhile.
+// A Standing is the state of a thread at a time, from /proc. If two are equal and Asleep, the
+// thread slept all the time in between, since waking up would have changed Switches.
 type Standing struct {
 	Asleep   bool
-	Switches uint64 // so often it left its CPU
-	// Call is the system call in which it sleeps, with the first arguments; -1 if that is not known.
+	Switches uint64 // how often it left its CPU
+	// Call is the system call in which it sleeps, and Args the first arguments; -1 if unknown.
 	Call int64
 	Args [2]uint64
-	// Where is the function of the kernel in which it sleeps; "" is not known.
+	// Where is the function of the kernel in which it sleeps; "" if unknown.
 	Where string
 }
 
-// Asleep says that a thread has slept in the same way since a time, if no event of it is known.
+// Asleep adds that a thread without events has slept in this state since a time.
 func (x *Explainer) Asleep(tid int32, since event.Time, in Standing) {
 	t := x.thread(tid)
 	if len(t.list) > 0 || !in.Asleep {

@@ -7,10 +7,10 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file tells when a thread had a CPU and when not, from its entries: between two
-// entries of what it did itself it was all the time on the CPU of the first, or off since
-// the first. A loss hides that from its begin on, and what the second entry tells holds
-// back to its end.
+// This file finds the times in which a thread had a CPU, from its entries. Between two of
+// its own entries it was either on the CPU of the first one all the time, or off the CPU
+// since the first one. If there is a loss in between, the first entry is valid up to the
+// begin of the loss, and the second one from the end of the loss on.
 
 const (
 	never = event.Time(math.MinInt64)
@@ -25,33 +25,36 @@ const (
 	isOff
 )
 
-// A stay is a time in which a thread's state does not change.
+// A stay is a time in which the state of a thread does not change.
 type stay struct {
 	from, to event.Time
 	state    state
 	cpu      int32
-	now      doing // by what it is there
-	// out is the position of the entry with which it left its CPU, in that of the one with
-	// which it comes back; -1 is not known.
+	now      doing // its activity in this time
+	// out and in are the positions of the entries with which it left its CPU and got a CPU
+	// back; -1 if unknown.
 	out, in int
-	reason  string // why it is not known
-	// perhaps not yet: the switch to it was not seen, and is supposed
+	reason  string // why the state is unknown
+	// the switch to the thread was not observed but inferred, so its time is
+	// uncertain
 	supposed bool
 }
 
-// firstAfter is the position of the first entry that is later than t.
+// firstAfter returns the position of the first entry after a time.
 func (t *thread) firstAfter(at event.Time) int {
 	return sort.Search(len(t.list), func(i int) bool { return t.list[i].at > at })
 }
 
-// before is the newest entry before position i of what the thread did itself; -1 is none.
+// before returns the position of the newest own entry of the thread before position i; -1
+// if there is none.
 func (t *thread) before(i int) int {
 	for i--; i >= 0 && t.list[i].other; i-- {
 	}
 	return i
 }
 
-// after is the next one, from position i on; -1 is none.
+// after returns the position of the next own entry, from position i on; -1 if
+// there is none.
 func (t *thread) after(i int) int {
 	for ; i < len(t.list); i++ {
 		if !t.list[i].other {
@@ -61,7 +64,7 @@ func (t *thread) after(i int) int {
 	return -1
 }
 
-// stays calls fn for what is known of a thread in [from, to), in order, without gaps.
+// stays calls fn for the states of a thread in [from, to), in order and without gaps.
 func (x *index) stays(t *thread, from, to event.Time, fn func(s *stay)) {
 	first := t.before(t.firstAfter(from))
 	for from < to {
@@ -85,7 +88,8 @@ func (x *index) stays(t *thread, from, to event.Time, fn func(s *stay)) {
 	}
 }
 
-// between tells a thread's states between two entries that follow each other.
+// between calls fn for the states of a thread between two successive own
+// entries.
 func (x *index) between(t *thread, first, next int, fn func(s *stay)) {
 	a := stay{from: never, state: isUnknown, reason: x.why, out: -1, in: -1, now: nothing}
 	z := stay{to: ever, state: isUnknown, out: -1, in: -1, now: nothing}
@@ -124,8 +128,8 @@ func (x *index) between(t *thread, first, next int, fn func(s *stay)) {
 	}
 }
 
-// limit ends what the first of two entries tells where a loss hides what followed, and
-// begins what the second one tells where the loss ends.
+// limit ends the stay a, which the first entry shows, at the begin of a loss, and
+// begins the stay z, which the second entry shows, at the end of the loss.
 func (x *index) limit(t *thread, first int, a, z *stay) {
 	from, to := a.from, z.to
 	sure := true
@@ -151,7 +155,7 @@ func (x *index) limit(t *thread, first int, a, z *stay) {
 			}
 		}
 	} else if sure {
-		a.to = ever // nothing came after it
+		a.to = ever // there are no later events
 		return
 	} else {
 		z.from = to
@@ -161,14 +165,14 @@ func (x *index) limit(t *thread, first int, a, z *stay) {
 		z.from = max(z.from, a.to)
 	case a.state == z.state && (a.state == isOff || a.cpu == z.cpu):
 		a.to, z.from = to, to
-	default: // the two do not fit, although no loss is known
+	default: // the two entries contradict each other, although no loss is known
 		a.to, a.reason, z.from = from, "events are missing", to
 	}
 	z.from = min(z.from, to)
 }
 
-// stateTime is the time from which on a state is known after a loss that ended at a time: a thread has a CPU
-// since an event of that tells so.
+// stateTime returns the time from which on a state is known after a loss that ended at a time. A
+// thread is known to have a CPU from the first event that shows it.
 func (x *index) stateTime(z *stay, at event.Time) event.Time {
 	if z.state != isRunning || z.cpu < 0 || int(z.cpu) >= len(x.cpus) {
 		return at
@@ -182,7 +186,7 @@ func (x *index) stateTime(z *stay, at event.Time) event.Time {
 	return z.to
 }
 
-// where is the CPU whose losses matter to a state.
+// where returns the CPU whose losses can hide a change of the state.
 func (s *stay) where() int32 {
 	if s.state == isRunning {
 		return s.cpu
@@ -190,13 +194,13 @@ func (s *stay) where() int32 {
 	return anyCPU
 }
 
-// beforeEntry is what a thread was doing just before an entry.
+// beforeEntry returns the activity of a thread just before an entry.
 func (x *index) beforeEntry(t *thread, i int) doing {
 	e := &t.list[i]
 	now := e.now
 	switch r := &x.recs[e.rec]; r.kind {
 	case kEnter, kExit:
-		return doing{e.rec, -1, -1, -1} // as one that is later: it says what was before
+		return doing{e.rec, -1, -1, -1} // a later record, which shows the state before it, see call
 	case kFault, kFaultIn:
 		now.fault = -1
 	case kLock:
@@ -209,9 +213,9 @@ func (x *index) beforeEntry(t *thread, i int) doing {
 	return now
 }
 
-// call says whether a thread is in a system call at a time, and in which: the record
-// that began or ended it. known is false where nothing tells, as between two calls
-// where only some are observed.
+// call returns whether a thread is in a system call at a time, and the record that
+// began or ended the call. known is false if that is unknown, such as between two
+// calls if only some calls are observed.
 func (x *index) call(d doing, at event.Time) (r *record, in, known bool) {
 	if d.sys < 0 {
 		return nil, false, false
@@ -222,7 +226,7 @@ func (x *index) call(d doing, at event.Time) (r *record, in, known bool) {
 		in = !in
 	}
 	if r.at > at && in {
-		return r, true, true // its end has its number
+		return r, true, true // the end has the number of the call
 	}
 	return r, in, in || x.allCalls
 }

@@ -9,11 +9,12 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A Sum adds explained spans up: what their time went to, by path, and the slowest of them.
-// The zero value works. It is bounded: paths beyond MaxCauses go by their last link, then
-// by its kind.
+// A Sum adds up explained spans: their time by path of causes, and the slowest spans. The
+// zero value works. Its memory is bounded: beyond MaxCauses, paths are counted by only
+// their last link, then by only its kind.
 type Sum struct {
-	// Slowest is how many slow spans are kept whole; 0 is 10, -1 none.
+	// Slowest is the number of slow spans that are kept with their parts; 0 is
+	// 10, -1 none.
 	Slowest int
 	// MaxCauses bounds the paths; 0 is 4,096.
 	MaxCauses int
@@ -21,11 +22,11 @@ type Sum struct {
 	causes   map[string]*result.WhyCause
 	slow     result.WhySpans
 	normal   result.WhySpans
-	doubtful result.WhySpans   // of the slow ones
-	slowest  []*result.WhySpan // a heap would be more: they are few
+	doubtful result.WhySpans   // slow spans with a Doubt
+	slowest  []*result.WhySpan // sorted; there are too few for a heap to be worth it
 	skipped  uint64
 	key      []byte
-	counted  map[*result.WhyCause]bool // of the span that is being added
+	counted  map[*result.WhyCause]bool // causes already counted for the span that is being added
 }
 
 const (
@@ -33,7 +34,7 @@ const (
 	defaultCauses  = 1 << 12
 )
 
-// Add adds a span. It keeps slow ones that are among the slowest: they must not change.
+// Add adds a span. It may keep a slow span, which must not be changed later.
 func (s *Sum) Add(span *result.WhySpan, slow bool) {
 	if s.causes == nil {
 		s.causes, s.counted = map[string]*result.WhyCause{}, map[*result.WhyCause]bool{}
@@ -86,13 +87,15 @@ func (s *Sum) keep(span *result.WhySpan) {
 	}
 }
 
-// slower orders spans, the slowest first; the order does not depend on that of adding.
+// slower orders spans, the slowest first. The order does not depend on the order of
+// adding.
 func slower(a, b *result.WhySpan) int {
 	return cmp.Or(cmp.Compare(b.NS(), a.NS()), cmp.Compare(a.From, b.From),
 		cmp.Compare(a.Task.TID, b.Task.TID), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Label, b.Label))
 }
 
-// cause finds the cause of a path: Fast path, it allocates for new ones only.
+// cause returns the cause of a path, and makes it if it is new. Fast path: it
+// allocates only for new causes.
 func (s *Sum) cause(path []result.WhyLink) *result.WhyCause {
 	s.key = appendKey(s.key[:0], path)
 	if c := s.causes[string(s.key)]; c != nil {
@@ -113,10 +116,10 @@ func (s *Sum) cause(path []result.WhyLink) *result.WhyCause {
 	return c
 }
 
-// bare is a link of which nothing but its kind is told.
+// bare returns a link with only a kind.
 func bare(k result.WhyKind) result.WhyLink { return result.WhyLink{Kind: k, What: "others"} }
 
-// General is a path as causes have it.
+// General returns a path in the general form of causes.
 func General(path []result.WhyLink) []result.WhyLink {
 	list := make([]result.WhyLink, len(path))
 	for i := range path {
@@ -125,7 +128,8 @@ func General(path []result.WhyLink) []result.WhyLink {
 	return list
 }
 
-// generalLink is a link as causes have it: for spans of all threads of the same name.
+// generalLink returns a link in the general form of causes, which holds for spans of
+// all threads with the same name.
 func generalLink(l *result.WhyLink) result.WhyLink {
 	return result.WhyLink{
 		Task:    result.WhyTask{Comm: l.Task.Comm},
@@ -139,7 +143,8 @@ func generalLink(l *result.WhyLink) result.WhyLink {
 	}
 }
 
-// fileOfCause is the file that a cause has: that of a disk's requests would be one of very many.
+// fileOfCause returns the file for a cause; "" for disk requests, which have too many different
+// files.
 func fileOfCause(l *result.WhyLink) string {
 	if l.Kind == result.WhyDisk {
 		return ""
@@ -172,7 +177,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Merge adds all that another Sum was given, which must not be used any more.
+// Merge adds another Sum, which must not be used any more.
 func (s *Sum) Merge(o *Sum) { s.MergeResult(o.Result("")) }
 
 // MergeResult adds a result, of another Sum or of another run.
@@ -199,8 +204,8 @@ func addSpans(to *result.WhySpans, n result.WhySpans) {
 	to.NS += n.NS
 }
 
-// Result is what was added so far, the causes that took most of the slow spans first. It
-// shares nothing with the Sum but the slowest spans.
+// Result returns the sums so far, the causes with the most time in slow spans first. It
+// shares only the slowest spans with the Sum.
 func (s *Sum) Result(name string) *result.Why {
 	w := &result.Why{Name: name, Slow: s.slow, Normal: s.normal, Doubtful: s.doubtful, Skipped: s.skipped}
 	keys := make([]string, 0, len(s.causes))
@@ -219,7 +224,7 @@ func (s *Sum) Result(name string) *result.Why {
 	return w
 }
 
-// Reset forgets all spans, as at the end of an interval.
+// Reset forgets all spans, for the next interval.
 func (s *Sum) Reset() {
 	*s = Sum{Slowest: s.Slowest, MaxCauses: s.MaxCauses, causes: s.causes, counted: s.counted, key: s.key}
 	clear(s.causes)

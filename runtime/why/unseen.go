@@ -6,20 +6,20 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file is about switches that were not seen although no loss is known: a CPU's next event is
-// of another thread than the one that had it.
+// This file handles switches that were not observed although no loss is known: a CPU's next event
+// is of another thread than the thread that had the CPU.
 //
-// Kernels have been seen that keep from perf all that happens while some threads run, mostly the
-// idle task of a CPU, each time or now and then: the switch away from them, and wake-ups by
-// interrupts meanwhile. The next thread is known then: the thread whose event it is. When it began
-// to run is known as well, but for the time between the CPU's last event, or the thread's
-// wake-up, and its own first. Other switches that are missing leave it open which other thread had the CPU
-// for a moment, but that thread could run: a thread that was blocked, and not woken up, could not.
+// Some kernels do not report events to perf while certain threads run, mostly the idle task of a
+// CPU: the switch away from them, and wake-ups by interrupts in that time. The next thread on the
+// CPU is then known from its first event. It began to run between the CPU's last event, or the
+// thread's wake-up, and that event. With other missing switches, it is unknown which thread had the
+// CPU for a moment; but it must have been a runnable thread, not a thread that was blocked and not
+// woken.
 
-// unseenSwitch makes up for the switch before record r, which will be number n, and returns the
-// number that it gets instead.
+// unseenSwitch adds a gap or an inferred switch before record r, which would be number n, and
+// returns the new number for r.
 //
-// Slow path: a few times in a second, if at all.
+// Slow path: at most a few times per second.
 func (x *index) unseenSwitch(c *cpu, n int32, r *record) int32 {
 	at := max(c.at, c.list[len(c.list)-1].at)
 	if r.tid == 0 || !x.mute(c.cur) {
@@ -46,8 +46,8 @@ func (x *index) unseenSwitch(c *cpu, n int32, r *record) int32 {
 	return n + 1
 }
 
-// again reports a switch that comes twice, since a recording has its event twice: nothing happened on
-// the CPU in between.
+// again reports whether a switch repeats the last one, because a recording has its event twice:
+// nothing happened on the CPU in between.
 func (x *index) again(c *cpu, r *record) bool {
 	if r.kind != kSwitch || c.cur != r.other || r.tid == r.other || len(c.list) == 0 {
 		return false
@@ -58,23 +58,24 @@ func (x *index) again(c *cpu, r *record) bool {
 	}
 	p := &x.recs[t.rec]
 	if l := x.thread(r.tid).list; r.at-p.at > twice || len(l) > 0 && l[len(l)-1].rec != t.rec {
-		return false // three switches, of which the second was not seen
+		return false // really three switches, of which the second was not observed
 	}
 	return p.tid == r.tid && p.other == r.other && !p.supposed()
 }
 
-// twice is how long after each other two events of a recording tell of the same switch, at most.
+// twice is the longest time, in ns, between two events of the same switch in a recording.
 const twice = 1_000
 
-// notSeen is the ref of a switch that was not seen, which has no other record.
+// notSeen is the ref of a switch that was not observed but inferred.
 const notSeen = -2
 
 func (r *record) supposed() bool { return r.kind == kSwitch && r.ref == notSeen }
 
-// mute reports a thread of which no event was ever seen but that it got a CPU.
+// mute reports whether a thread has no events except that it got a CPU.
 func (x *index) mute(tid int32) bool { return tid == 0 || !x.thread(tid).heard }
 
-// touched reports that a gap may hide what a thread did after its entry number first.
+// touched reports whether a gap may hide activity of a thread after its entry at
+// position first.
 func (x *index) touched(g *Gap, t *thread, first int) bool {
 	if !g.unseen || first < 0 || g.prev == t.tid || g.next == t.tid {
 		return true
@@ -86,7 +87,7 @@ func (x *index) touched(g *Gap, t *thread, first int) bool {
 	return x.wokenUntil(t, first, g.To)
 }
 
-// wokenUntil reports that a thread was woken up between an entry and a time.
+// wokenUntil reports whether a thread was woken up between an entry and a time.
 func (x *index) wokenUntil(t *thread, first int, at event.Time) bool {
 	for i := first + 1; i < len(t.list) && t.list[i].at <= at; i++ {
 		switch x.recs[t.list[i].rec].kind {
@@ -97,7 +98,8 @@ func (x *index) wokenUntil(t *thread, first int, at event.Time) bool {
 	return false
 }
 
-// lossy reports that events between two times were lost, more than a switch.
+// lossy reports whether events between two times were lost, not counting
+// unobserved switches.
 func (s *gaps) lossy(from, to event.Time) bool {
 	return slices.ContainsFunc(s.between(from, to), func(g Gap) bool {
 		return !g.unseen && g.To > from && g.From < to

@@ -8,13 +8,13 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file says what a blocked thread waits for: by what it was doing when it left its CPU,
-// and by the thread that woke it, and its activity.
+// This file finds what a blocked thread waits for, from its activity when it left its CPU,
+// and from the thread that woke it and that thread's activity.
 
-// A wait is what a blocked thread itself tells.
+// A wait is what the blocked thread's own events show about a wait.
 type wait struct {
 	link result.WhyLink
-	text string // for people: "read fd 5"
+	text string // name for people: "read fd 5"
 	call *record
 	lock int32
 }
@@ -42,12 +42,13 @@ func (x *Explainer) wait(t *thread, s *stay) wait {
 		v.text = x.workName(s.now.work)
 	}
 	if v.lock == unsure {
-		v.call = nil // it may wait for a lock on its way
+		v.call = nil // it may wait for a lock within the call
 	}
 	return v
 }
 
-// blocked explains [from, to) of a time in which a thread waits for its wake-up.
+// blocked explains [from, to) of a time in which a thread waits for the wake-up
+// in record wake.
 func (w *walker) blocked(t *thread, s *stay, wake int32, from, to event.Time) {
 	x := w.x
 	v := x.wait(t, s)
@@ -57,7 +58,7 @@ func (w *walker) blocked(t *thread, s *stay, wake int32, from, to event.Time) {
 	case r.kind == kBorn:
 		v.link.Kind, v.link.What = result.WhyThread, NotBegun
 		w.follow(t, &v, r.tid, from, to)
-	case r.top == wake: // of a time with losses
+	case r.top == wake: // in a time with losses
 		w.unknown(t, from, to, s.lossReason())
 	case r.top >= 0 || r.inIRQ != inThread || r.tid <= 0:
 		w.interrupted(t, s, &v, r, from, to)
@@ -74,7 +75,7 @@ func (s *stay) lossReason() string {
 	return "it is not known whether a thread or an interrupt woke it"
 }
 
-// follow goes on in the thread that ended a wait.
+// follow continues the explanation in the thread that ended a wait.
 func (w *walker) follow(t *thread, v *wait, tid int32, from, to event.Time) {
 	w.x.inTheWay(&v.link, t, w.x.thread(tid))
 	if len(w.path)+1 >= w.depth || tid == t.tid || w.follows(tid) {
@@ -88,7 +89,7 @@ func (w *walker) follow(t *thread, v *wait, tid int32, from, to event.Time) {
 	w.path = w.path[:len(w.path)-1]
 }
 
-// follows reports that a thread is on the path already.
+// follows reports whether a thread is already on the path.
 func (w *walker) follows(tid int32) bool {
 	for i := range w.path {
 		if w.path[i].Task.TID == tid {
@@ -98,7 +99,7 @@ func (w *walker) follows(tid int32) bool {
 	return false
 }
 
-// byThread names a wait that a thread ended.
+// byThread sets the cause of a wait that a thread ended.
 func (x *Explainer) byThread(v *wait, r *record) {
 	var call *record
 	work := ""
@@ -119,7 +120,7 @@ func (x *Explainer) byThread(v *wait, r *record) {
 		}
 	case x.sameFutex(v, call):
 		l.Kind, l.What = result.WhyFutex, "futex 0x"+strconv.FormatUint(call.b, 16)
-		l.File = x.place(x.thread(r.tid), call.b) // of the waiting one's call perhaps only the end is known
+		l.File = x.place(x.thread(r.tid), call.b) // of v.call, perhaps only the end is known
 	default:
 		l.Kind, l.What = result.WhyThread, v.text
 		by := ""
@@ -138,8 +139,8 @@ func (x *Explainer) byThread(v *wait, r *record) {
 	}
 }
 
-// sameFutex reports that a thread waits for a futex and that the call of its waker lets that
-// one go: the waker held it.
+// sameFutex reports whether a thread waits for a futex and the call of its waker releases
+// that futex, so that the waker held it.
 func (x *Explainer) sameFutex(v *wait, by *record) bool {
 	if v.call == nil || by == nil || by.kind != kEnter || !wakesFutex(by.c) {
 		return false
@@ -147,7 +148,7 @@ func (x *Explainer) sameFutex(v *wait, by *record) bool {
 	if x.names.texts[by.name] != "futex" || x.names.texts[v.call.name] != "futex" {
 		return false
 	}
-	return v.call.kind != kEnter || v.call.b == by.b // an end of a call does not say which
+	return v.call.kind != kEnter || v.call.b == by.b // the end of a call does not have the address
 }
 
 // Operations of futex: must match include/uapi/linux/futex.h.
@@ -211,7 +212,7 @@ func withCause(what, by string) string {
 
 func (r *record) soft() bool { return r.kind == kSoftirq || r.kind == kSoftirqDone }
 
-// ofTimer reports an interrupt of timers.
+// ofTimer reports whether an interrupt is for timers.
 func (x *Explainer) ofTimer(r *record) bool {
 	if r.soft() {
 		return r.a == softTimer || r.a == softHrtimer
@@ -220,7 +221,7 @@ func (x *Explainer) ofTimer(r *record) bool {
 	return name == timerVector || strings.Contains(name, "timer")
 }
 
-// sleeps reports a thread in a call that nothing but a timer ends.
+// sleeps reports whether a thread is in a call that only a timer ends.
 func (x *Explainer) sleeps(v *wait) bool {
 	if v.call == nil {
 		return false
@@ -249,7 +250,8 @@ func (w *walker) waiting(t *thread, s *stay, from, to event.Time) {
 	w.emit(from, to, *l)
 }
 
-// disk explains a wait for a request, which went into a queue, then to the device.
+// disk explains a wait for a disk request: first its time in the queue, then on
+// the device.
 func (w *walker) disk(t *thread, v *wait, complete int32, from, to event.Time) {
 	x := w.x
 	done := &x.recs[complete]
@@ -276,7 +278,7 @@ func (w *walker) disk(t *thread, v *wait, complete int32, from, to event.Time) {
 		return
 	}
 	if first.at > from && first.tid > 0 && first.tid != t.tid {
-		// It waited for a thread that asked the disk.
+		// It waited for the thread that made the request.
 		asked := *v
 		asked.link.Kind, asked.link.What = result.WhyThread, "asks for "+l.What
 		w.follow(t, &asked, first.tid, from, min(first.at, to))

@@ -7,21 +7,23 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file walks through a span: it tells what its thread did, time by time, and goes on in
-// the threads that it waited for.
+// This file walks through a span: it explains the times of its thread one after another, and
+// continues in the threads that it waited for.
 
-// A walker makes one explained span. path is what leads to the thread in question: what the
-// span's thread waited for, and so on.
+// A walker makes one explained span. path has the links to the current thread: the wait of
+// the span's thread, and so on.
 type walker struct {
 	x     *Explainer
 	path  []result.WhyLink
 	span  *result.WhySpan
-	at    event.Time // so far the span is explained
+	at    event.Time // the span is explained up to this time
 	full  bool
 	depth int
-	// quotas says of threads that their quota may hold them; see quotaMayHold.
+	// quotas caches, by tid, whether the quota may hold a thread; see
+	// quotaMayHold.
 	quotas map[int32]bool
-	// accounted says that the kernel's account tells of the quota in the time that is explained.
+	// accounted says that the kernel's account covers the current time, so that its quota is
+	// known.
 	accounted bool
 	faulting
 }
@@ -44,7 +46,8 @@ func (x *Explainer) tell(s Span) *result.WhySpan {
 	return told
 }
 
-// task names a thread. Config.Task is asked once for each history: it may read files.
+// task returns the process and name of a thread. It calls Config.Task only once for
+// each history, since that may read files.
 func (x *Explainer) task(tid int32) result.WhyTask {
 	if tid <= 0 {
 		return result.WhyTask{TID: tid}
@@ -63,15 +66,15 @@ func (x *Explainer) task(tid int32) result.WhyTask {
 	return result.WhyTask{TID: tid, PID: max(t.pid, 0), Comm: x.names.texts[t.name]}
 }
 
-// emit makes [from, to) a part whose cause is the link at the end of the path. It makes no
-// part of what was told already, or of what is outside the span.
+// emit adds [from, to) as a part with the path and link as its cause. Times that are
+// already explained or outside the span are left out.
 func (w *walker) emit(from, to event.Time, link result.WhyLink) {
 	s := w.span
 	from, to = max(from, w.at), min(to, s.To)
 	if from >= to {
 		return
 	}
-	if from > w.at { // only a mistake of ours leaves a hole; the sum must hold all the same
+	if from > w.at { // only a bug leaves a hole; the parts must add up all the same
 		w.emit(w.at, from, result.WhyLink{Task: link.Task, What: "nothing tells"})
 	}
 	w.at = to
@@ -100,7 +103,7 @@ func (w *walker) unknown(t *thread, from, to event.Time, reason string) {
 	w.emit(from, to, result.WhyLink{Task: w.x.task(t.tid), Kind: result.WhyUnknown, What: reason})
 }
 
-// thread explains what a thread did in [from, to).
+// thread explains the time [from, to) of a thread.
 func (w *walker) thread(t *thread, from, to event.Time) {
 	before := w.way
 	defer func() { w.way = before }()
@@ -118,7 +121,7 @@ func (w *walker) thread(t *thread, from, to event.Time) {
 	})
 }
 
-// lost says why nothing is known of a time.
+// lost explains a time in which the state of a thread is unknown.
 func (w *walker) lost(t *thread, s *stay, from, to event.Time) {
 	if w.x.seenNothing(t) {
 		w.unknown(t, from, min(to, w.x.since), w.x.why)
@@ -146,12 +149,13 @@ func (w *walker) running(t *thread, s *stay, from, to event.Time) {
 	w.onCPU(t, s, from, to, link)
 }
 
-// onCPU tells a time in which a thread has a CPU, less what interrupts took of it.
+// onCPU explains a time in which a thread has a CPU: its own activity is link, and
+// the rest are interrupts.
 func (w *walker) onCPU(t *thread, s *stay, from, to event.Time, link result.WhyLink) {
 	w.x.turns(s.cpu, from, to, func(from, to event.Time, u *turn, reason string) {
 		switch {
 		case reason != "":
-			w.emit(from, to, link) // that it runs there is known otherwise
+			w.emit(from, to, link) // the thread's own events show that it runs
 		case u.top >= 0:
 			w.emit(from, to, w.x.stolen(link.Task, u.top))
 		case u.doubt:
@@ -162,7 +166,7 @@ func (w *walker) onCPU(t *thread, s *stay, from, to event.Time, link result.WhyL
 	})
 }
 
-// running says what a thread does on its CPU.
+// running returns the activity of a thread on its CPU.
 func (x *Explainer) running(t *thread, s *stay, at event.Time) result.WhyLink {
 	l := result.WhyLink{Task: x.task(t.tid), Kind: result.WhyCPU}
 	call, in, known := x.call(s.now, at)
@@ -193,7 +197,8 @@ func (x *Explainer) running(t *thread, s *stay, at event.Time) result.WhyLink {
 	return l
 }
 
-// notKnown says why it is not known whether a thread runs in its program or in the kernel.
+// notKnown returns why it is unknown whether a thread runs in its program or in the
+// kernel.
 func (x *Explainer) notKnown(t *thread) string {
 	for _, e := range []string{"raw_syscalls:sys_enter", "raw_syscalls:sys_exit"} {
 		if why := x.missing[e]; why != "" {
@@ -209,7 +214,7 @@ func (x *Explainer) notKnown(t *thread) string {
 	return "no system call of it was seen"
 }
 
-// faultName tells minor from major page faults where something does.
+// faultName returns "minor" or "major" for a page fault; "" if unknown.
 func (x *Explainer) faultName(t *thread, fault int32) string {
 	if r := &x.recs[fault]; r.kind == kFaultDone {
 		return faultKind(r.a)
@@ -233,7 +238,7 @@ func faultKind(major uint64) string {
 	return "minor"
 }
 
-// stolen says which interrupt took the CPU.
+// stolen returns the link for an interrupt that took the CPU.
 func (x *Explainer) stolen(task result.WhyTask, top int32) result.WhyLink {
 	r := &x.recs[top]
 	l := result.WhyLink{Task: task, Kind: result.WhyIRQ, What: x.names.texts[r.name]}
@@ -248,7 +253,7 @@ func (x *Explainer) stolen(task result.WhyTask, top int32) result.WhyLink {
 	return l
 }
 
-// isKernel reports a thread of the kernel.
+// isKernel reports whether a thread is a kernel thread.
 func (x *Explainer) isKernel(t *thread) bool {
 	switch {
 	case t.syscalls:
@@ -263,8 +268,8 @@ func (x *Explainer) isKernel(t *thread) bool {
 	return t.kernel
 }
 
-// turns calls fn for the times of a CPU in [from, to), in order and without gaps; reason is
-// why nothing is known of one.
+// turns calls fn for the turns of a CPU in [from, to), in order and without gaps; reason
+// says why the state of the CPU is unknown, or is "".
 func (x *index) turns(n int32, from, to event.Time, fn func(from, to event.Time, u *turn, reason string)) {
 	if from >= to {
 		return
@@ -282,7 +287,7 @@ func (x *index) turns(n int32, from, to event.Time, fn func(from, to event.Time,
 			end = min(end, list[0].at)
 		}
 		fn(from, end, &none, x.why)
-		from, i = end, 1 // its first turn
+		from, i = end, 1 // continues with the first turn
 	}
 	for ; from < to; i++ {
 		u, end := &list[i-1], to
@@ -301,7 +306,7 @@ func (x *index) turns(n int32, from, to event.Time, fn func(from, to event.Time,
 	}
 }
 
-// lossAt is the reason of the gap of a CPU that begins at a time.
+// lossAt returns the reason for the gap of a CPU that begins at a time.
 func (x *index) lossAt(cpu int32, at event.Time) string {
 	for _, g := range x.gaps.between(at-1, at+1) {
 		if (g.CPU < 0 || g.CPU == cpu) && g.From <= at && g.To >= at {

@@ -8,113 +8,125 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// A Config has what is common to all spans of a run. The zero value works.
+// A Config configures an Explainer for all spans of a run. The zero value
+// works.
 type Config struct {
-	// Depth is how far the walk follows other threads; 0 is 8.
+	// Depth bounds the links of a path: how far other threads are followed; 0
+	// is 8.
 	Depth int
-	// Missing are events that are not observed here: what they would tell is unknown.
+	// Missing lists events that are not observed, so that some causes are unknown.
 	Missing []Missing
-	// Arch is the GOARCH whose system calls the events have; "" is amd64.
+	// Arch is the GOARCH that the numbers of system calls are from; "" is
+	// amd64.
 	Arch string
-	// Stacks takes the stacks of switches, wake-ups and locks over into links.
+	// Stacks copies the stacks of switches, wake-ups and locks to links.
 	Stacks bool
-	// Records bounds how many events are held at once; 0 is a million, about 150 MB.
+	// Records bounds the events that are kept at once; 0 is a million, about 150 MB.
 	Records int
-	// Parts bounds how many parts a span has; 0 is 16,384. Of one that has more, parts that
-	// are near each other are put together by cause: they add up all the same.
+	// Parts bounds the parts of a span; 0 is 16,384. If there are more, nearby parts are
+	// merged by cause, so that they still add up.
 	Parts int
 
-	// The following tell what events do not; each may be nil.
+	// The following functions return facts that events do not have; each may be
+	// nil.
 
-	// Task tells of a thread whose events do not name it; pid 0 is not known.
+	// Task returns the process and name of a thread that events do not name;
+	// pid 0 is unknown.
 	Task func(tid int32) (pid int32, comm string)
-	// Kernel reports a thread of the kernel; nil goes by the name.
+	// Kernel reports whether a thread is a kernel thread; nil decides by the
+	// name.
 	Kernel func(tid int32) bool
-	// Cgroup returns the cgroup of a thread, CgroupByID the cgroup with the number that samples have.
+	// Cgroup returns the cgroup of a thread, CgroupByID the cgroup with the id in samples.
 	Cgroup     func(tid int32) Cgroup
 	CgroupByID func(id uint64) Cgroup
-	// Quota reports that the CPU time of a cgroup has a limit, and that it has held threads so far: where
-	// that is not observed, it is unknown why a thread waits for a CPU.
+	// Quota reports whether the CPU time of a cgroup has a limit, and whether the limit has held
+	// threads so far. If throttling is not observed, the cause of a wait for a CPU is then unknown.
 	Quota func(cgroup string) (limited, held bool)
-	// QuotaFields tell with switches what QuotaReads says, in its order; nil is not read.
+	// QuotaFields are the fields of switches with the values of QuotaReads, in the same
+	// order; nil if a value is not read.
 	QuotaFields []*event.Field
-	// Standing is how a thread is found now, and at which time of the events that is; false if
-	// that is not known.
+	// Standing returns the current state of a thread, and the current time on the events'
+	// clock; false if unknown.
 	Standing func(tid int32) (s Standing, now event.Time, ok bool)
 	Names
 }
 
-// Names name what events have numbers of. Each may be nil, and "" is not known.
+// Names has functions that return names for numbers in events. Each may be nil;
+// "" means unknown.
 type Names struct {
-	// Disk names a device; else it is MAJOR:MINOR.
+	// Disk returns the name of a device; without a name, MAJOR:MINOR is shown.
 	Disk func(dev uint32) string
-	// File names what a process has open under a number at this moment.
+	// File returns the name of a process's file descriptor at this moment.
 	File func(pid, fd int32) string
-	// Place names what lies at an address of a process at this moment: "queue_lock of db", "heap".
+	// Place returns the name of an address in a process at this moment: "queue_lock of db",
+	// "heap".
 	Place func(pid int32, addr uint64) string
-	// Site names the place in the kernel that takes a lock, by the stack there; else the lock's
-	// address is shown. Function names a function of the kernel.
+	// Site returns the function of the kernel that takes a lock, from a stack; without it, the
+	// lock's address is shown. Function returns the name of a kernel function.
 	Site     func(id stack.ID) string
 	Function func(addr uint64) string
 }
 
-// A Cgroup is the cgroup of a thread. The zero Cgroup is not known.
+// A Cgroup is the cgroup of a thread. The zero Cgroup is unknown.
 type Cgroup struct {
-	Path string // of the CPU's controller, if hierarchies differ
+	Path string // path in the hierarchy of the cpu controller, if there are several hierarchies
 	Name string // for people: "container web", "unit cron.service", "cgroup /a"
 }
 
 // A Missing is an event that is not observed.
 type Missing struct {
-	Event string // as in Need
-	// Why it is missing, and what would mend it: "this kernel has no lock:contention_begin".
+	Event string // as in Need.Event
+	// Why says why it is missing, and how to fix that: "this kernel has no
+	// lock:contention_begin".
 	Why string
 }
 
-// A Span is the time of a thread that is to be explained: [From, To).
+// A Span is the time [From, To) of a thread, which is to be explained.
 type Span struct {
 	From, To event.Time
 	TID, PID int32
-	Label    string // what it is, for people
-	Key      string // of the pair; "" if it is the thread
+	Label    string // name for people
+	Key      string // key of the pair; "" if the key is the thread
 }
 
 // A History has the events around a span.
 type History struct {
-	// Events are in time order; they are read once, and may be reused after each step.
-	// They should begin before the span, so that what threads do at its start is known.
-	// Records of losses among them count as Gaps.
+	// Events are in time order. They are read once, and each may be reused after the
+	// next step. They should begin before the span, so that the activity of threads at
+	// its begin is known. LOST records among them count as Gaps.
 	Events iter.Seq[*event.Event]
-	// Since is the time from which on Events are complete; 0: nothing is missing.
+	// Since is the time from which on Events are complete; 0 if nothing happened
+	// before them.
 	Since event.Time
-	// Onward says that Events and Gaps go on where those of the last history ended, without a hole:
-	// what came then is kept, but for what is older than Old, where that is much.
+	// Onward says that Events and Gaps continue the last history without a hole. The last history
+	// is kept, except for many events that are older than Old.
 	Onward bool
 	Old    event.Time
 	// Gaps are times with losses, in any order.
 	Gaps []Gap
-	// After are events behind the span up to now, in time order, if Config.File is there: who closed
-	// a file since. It is read before Explain returns, or not at all.
+	// After has the events after the span up to now, in time order. They are searched for closed
+	// files if Config.File is set. It is read before Explain returns, or not at all.
 	After iter.Seq[*event.Event]
 }
 
 // A Gap is a time in which events were lost.
 type Gap struct {
-	CPU      int32 // -1: of any CPU
+	CPU      int32 // -1: on any CPU
 	From, To event.Time
 	Reason   string // "" is "events were lost"
 
-	// unseen is a switch, from one thread to another, of which only the events around tell.
+	// unseen marks an unobserved switch from thread prev to thread next, which only the
+	// events around it show.
 	unseen     bool
 	prev, next int32
 }
 
-// An Explainer tells where the time of spans went. It is for one goroutine. Its memory is
-// bounded by Config.Records.
+// An Explainer explains where the time of spans went. It is used by one goroutine.
+// Config.Records bounds its memory.
 //
-// Explain has its own events each time. Spans whose histories overlap, as those of a
-// recording do, are cheaper with one history for all: Add each event in time order, and
-// Told a span once its end was added.
+// Explain gets the events of each span. If the histories of spans overlap, as in a
+// recording, it is cheaper to call Add for each event in time order, and ExplainAdded
+// for a span when its end was added.
 type Explainer struct {
 	cfg     Config
 	shapes  map[*event.Stream]*shape
@@ -127,11 +139,11 @@ type Explainer struct {
 	members members
 	files   files
 	walker  walker
-	// scratch are times of faults, see faultWay.
+	// scratch has buffers of faultWay.
 	scratch struct{ inside, between []event.Time }
 }
 
-// DefaultRecords bounds the events of a Config that says nothing.
+// DefaultRecords is the default of Config.Records.
 const DefaultRecords = 1 << 20
 
 const (
@@ -167,7 +179,7 @@ func New(cfg Config) *Explainer {
 	return x
 }
 
-// Explain tells where the time of a span went. What it returns is the caller's.
+// Explain explains a span. The caller owns the result.
 func (x *Explainer) Explain(s Span, h History) *result.WhySpan {
 	if h.Onward {
 		x.age(h.Old)
@@ -191,14 +203,15 @@ func (x *Explainer) Explain(s Span, h History) *result.WhySpan {
 	return x.tell(s)
 }
 
-// Reset forgets all events; those that are added from now on are complete from since on,
-// where 0 is that nothing came before.
+// Reset forgets all events. The events added from now on are complete from since on; 0
+// means that nothing happened before them.
 func (x *Explainer) Reset(since event.Time) {
 	x.index.reset(since)
 	x.files.reset()
 }
 
-// Add adds an event, in time order. Nothing of it is kept but numbers and names.
+// Add adds an event, in time order. It keeps only numbers and names of the
+// event.
 func (x *Explainer) Add(e *event.Event) {
 	if e.Kind == event.Lost {
 		x.lostRecord(e)
@@ -221,7 +234,7 @@ func (x *Explainer) Add(e *event.Event) {
 	}
 }
 
-// ExplainAdded is Explain for a span of the events that were added.
+// ExplainAdded explains a span from the events that were added by Add.
 func (x *Explainer) ExplainAdded(s Span) *result.WhySpan {
 	x.files.begin(nil)
 	return x.tell(s)

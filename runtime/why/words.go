@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// This file has the names that people know.
+// This file makes names for people.
 
-// ofFile are the system calls whose first argument is a file.
+// ofFile are the system calls whose first argument is a file descriptor.
 var ofFile = map[string]bool{
 	"read": true, "write": true, "readv": true, "writev": true, "pread64": true, "pwrite64": true,
 	"recvfrom": true, "recvmsg": true, "recvmmsg": true, "sendto": true, "sendmsg": true, "sendmmsg": true,
@@ -16,7 +16,8 @@ var ofFile = map[string]bool{
 	"sendfile": true, "preadv": true, "pwritev": true, "fallocate": true, "ftruncate": true, "getdents64": true,
 }
 
-// callName names a system call as a wait: "read fd 5", "futex 0x7f12".
+// callName returns the name of a system call for a wait: "read fd 5", "futex
+// 0x7f12".
 func (x *Explainer) callName(r *record) string {
 	name := x.names.texts[r.name]
 	if r.kind != kEnter {
@@ -31,13 +32,15 @@ func (x *Explainer) callName(r *record) string {
 	return name
 }
 
-// NotBegun labels the time before a thread was started, which is time of the thread that starts it.
+// NotBegun is the What of the time before a thread was started, in which the thread that starts it
+// is followed.
 const NotBegun = "not begun"
 
-// OfFD stands between a system call and the number of its file.
+// OfFD separates a system call from the number of its file descriptor.
 const OfFD = " fd "
 
-// general is a name without the number of a file, which says nothing beyond its process.
+// general removes the number of a file descriptor from a name, since it means nothing in
+// other processes.
 func general(what string) string {
 	before, after, ok := strings.Cut(what, OfFD)
 	if !ok {
@@ -55,7 +58,8 @@ const (
 	lockMutex = 32
 )
 
-// lockName names a lock of the kernel: by where it is taken, if that is known.
+// lockName returns the name of a lock of the kernel: the function that takes it
+// if known, else its kind and address.
 func (x *Explainer) lockName(r *record) string {
 	if r.stack != 0 && x.cfg.Site != nil {
 		if site := x.cfg.Site(r.stack); site != "" {
@@ -79,8 +83,8 @@ func (x *Explainer) lockName(r *record) string {
 	return kind + " 0x" + strconv.FormatUint(r.a, 16)
 }
 
-// kernelThreads are how the names of the kernel's threads begin, where nothing else tells
-// them from others.
+// kernelThreads are the prefixes of the names of kernel threads, which are used if there
+// is no other information.
 var kernelThreads = []string{
 	"kworker/", "ksoftirqd/", "migration/", "rcu_", "rcuc/", "rcuop/", "rcuos/", "rcub/", "kthreadd",
 	"kswapd", "kcompactd", "khugepaged", "ksmd", "jbd2/", "irq/", "cpuhp/", "idle_inject/", "kauditd",
@@ -88,11 +92,12 @@ var kernelThreads = []string{
 	"loop", "dm-", "iou-wrk-", "iou-sqp-", "watchdogd", "kdevtmpfs", "writeback", "vhost-", "kvm-pit/", "kvm-nx-lpage-",
 }
 
-// KernelName reports that a name is one of the names that threads of the kernel have.
+// KernelName reports whether a name looks like the name of a kernel thread.
 func KernelName(comm string) bool {
 	for _, p := range kernelThreads {
 		if strings.HasPrefix(comm, p) {
-			// "md" and "loop" begin names of programs too: those of the kernel have a number.
+			// Names of programs also begin with "md" and "loop"; in kernel threads a digit
+			// follows.
 			if p == "md" || p == "loop" {
 				rest := comm[len(p):]
 				if rest == "" || rest[0] < '0' || rest[0] > '9' {

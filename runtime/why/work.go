@@ -6,10 +6,10 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file names the work that threads of the kernel do: the function that a worker of a work queue
-// runs. It is a name beside causes, and no cause: where its begin was not seen it is left out.
+// This file finds the work of kernel threads: the function that a worker of a work queue runs. It
+// only adds a detail to a cause; if the begin of the work was not observed, it is left out.
 
-// workName names work by the record that began it: "work wb_workfn"; "" if that is not known.
+// workName returns the name of the work that a record began, "work wb_workfn"; "" if unknown.
 func (x *Explainer) workName(rec int32) string {
 	if rec < 0 || x.recs[rec].kind != kWork {
 		return ""
@@ -36,8 +36,8 @@ func (x *Explainer) workName(rec int32) string {
 	return x.names.texts[n]
 }
 
-// workIn names what a thread that has its CPU in [from, to) works on meanwhile; "" if that is not one
-// thing.
+// workIn returns the name of a thread's work in [from, to), while it has its CPU; "" if it is
+// unknown or not a single work.
 func workIn(x *Explainer, t *thread, from, to event.Time) (name string) {
 	i := t.firstAfter(from)
 	if b := t.before(i); b >= 0 {

@@ -140,8 +140,8 @@ func (s *Store) self() []Family {
 	events := Family{Name: "ppscript_events_total", Help: "Events that reached the script.",
 		Labels: script}
 	loss := Family{Name: "ppscript_loss_total", Labels: []string{"script", "result", "kind"},
-		Help: "Events missing in a result, by kind: lost, dropped, late, truncated, unmatched, broken, evicted, " +
-			"errors, throttled, ended_early. One loss may touch several results."}
+		Help: "Events missing in a result, by kind: lost, dropped, late, truncated, unmatched, broken, " +
+			"evicted, errors, throttled, ended_early. One loss may touch several results."}
 	up := Family{Name: "ppscript_script_up", Kind: Gauge, Labels: script, Help: "1 while the script runs."}
 	failed := Family{Name: "ppscript_script_failures_total", Labels: script,
 		Help: "How often the script ended with an error."}
@@ -150,11 +150,11 @@ func (s *Store) self() []Family {
 	lines := Family{Name: "ppscript_log_lines_total", Labels: []string{"script", "result"},
 		Help: "Events that the script shows as lines."}
 	costs := Family{Name: "ppscript_script_cost_ratio", Kind: Gauge, Labels: []string{"script", "kind"},
-		Help: "The cost of observing in the newest interval, as a share of the time of all CPUs: of ppscript " +
-			"itself (own), for the observed threads (traced), and the allowed cost (budget)."}
+		Help: "The cost of observing in the newest interval, as a share of the time of all CPUs: of " +
+			"ppscript itself (own), for the observed threads (traced), and the allowed cost (budget)."}
 	sampled := Family{Name: "ppscript_script_sampled_ratio", Kind: Gauge, Labels: []string{"script", "kind"},
-		Help: "The share of events, or of keys, that were counted in the newest interval (events), and the share " +
-			"of time in which events were counted (time): below 1, numbers are estimates."}
+		Help: "The share of events, or of keys, that were counted in the newest interval (events), and " +
+			"the share of time in which events were counted (time): below 1, numbers are estimates."}
 	for _, r := range s.scripts {
 		own := []string{r.name}
 		if c := r.cost; c != nil {
@@ -208,7 +208,7 @@ func cost() []Family {
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) == nil {
 		list = append(list, Family{Name: "ppscript_cpu_seconds_total", Unit: Seconds,
 			Labels: []string{"mode"},
-			Help:   "CPU time of ppscript itself, without its kernel programs, which run in the observed threads.",
+			Help:   "CPU time of ppscript itself, without its kernel programs: observed threads run them.",
 			Series: []Series{
 				{Labels: []string{"system"}, Value: float64(ru.Stime.Nano()) / 1e9},
 				{Labels: []string{"user"}, Value: float64(ru.Utime.Nano()) / 1e9},

@@ -43,7 +43,8 @@ func TestNothingOfSampledEvents(t *testing.T) {
 		want string
 	}{
 		{result.Cost{Events: 1, Time: 0.02, Budget: 0.01, Own: 0.01}, "sampled: in 2% of the time, for a " +
-			"budget of 1% of the CPUs (cost 1%): nothing was counted; the number of other events is not known"},
+			"budget of 1% of the CPUs (cost 1%): nothing was counted; " +
+			"the number of other events is not known"},
 		{result.Cost{Events: 1, Time: 0, Budget: 0.01, Own: 0.01}, "not observed: events were off, for a budget of " +
 			"1% of the CPUs (cost 1%): how many there were is not known"},
 		{result.Cost{Events: 1, Time: 1, Budget: 0.01, Own: 0.01}, ""},

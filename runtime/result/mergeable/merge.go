@@ -132,7 +132,7 @@ func (w *Window) fits(r *Result) error {
 		same = same && sameAgg(&m.Form.Aggs[i], &r.Form.Aggs[i])
 	}
 	if !same {
-		return fmt.Errorf("%w: the columns of %s differ from the other machines': this one runs another version",
+		return fmt.Errorf("%w: the columns of %s differ from the other machines': it runs another version",
 			errForm, r.Name)
 	}
 	return nil

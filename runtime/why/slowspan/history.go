@@ -8,19 +8,19 @@ import (
 	"ppscript/runtime/why"
 )
 
-// This file brings the Explainer of a run that keeps events what it needs for a span. Where slow spans
-// follow each other their histories overlap: each event is given to it once.
+// This file passes the history of a span from the timeline to the Explainer. The histories of
+// successive slow spans overlap, and each event is passed only once.
 
-// held is the history that the Explainer has. The zero value is none.
+// held describes the history that the Explainer has. The zero value is none.
 type held struct {
-	from, to event.Time // it was asked for from one time on, and has the events up to the other
-	latest   int        // how many of its events are of the very time to
-	since    event.Time // since when the timeline had all events
-	gaps     []why.Gap  // that were given
+	from, to event.Time // its bounds: it was requested from, and has the events up to
+	latest   int        // number of its events at the time to
+	since    event.Time // time since which the timeline had all events
+	gaps     []why.Gap  // the losses that were passed
 }
 
-// history are the events of [from, to], as far as the Explainer does not have them, with the known losses
-// that began until then.
+// history returns the events in [from, to] that the Explainer does not have, and the known losses
+// that began until to.
 func (s *Sink) history(from, to event.Time, known []why.Gap) why.History {
 	var gaps []why.Gap
 	for _, g := range known {
@@ -39,13 +39,13 @@ func (s *Sink) history(from, to event.Time, known []why.Gap) why.History {
 	return h
 }
 
-// onward are the events since those that the Explainer has. It is not so if it lacks older ones that the
-// timeline has, if some in between are lost, or if a loss is known now that was not when it was given
-// the events of that time.
+// onward returns the events after the events that the Explainer has. ok is false if the history
+// must be passed again: the Explainer lacks older events that the timeline has, events in between
+// are lost, or a loss within the passed events is known only now.
 func (s *Sink) onward(from, to event.Time, gaps []why.Gap) (h why.History, ok bool) {
 	d := &s.held
 	begin := s.teller.explainer().Since()
-	none := begin == d.since && begin > d.from // older ones are nowhere
+	none := begin == d.since && begin > d.from // there are no older events
 	if d.to == 0 || from > d.to || from < max(d.from, begin) && !none {
 		return h, false
 	}
@@ -70,7 +70,8 @@ func (s *Sink) onward(from, to event.Time, gaps []why.Gap) (h why.History, ok bo
 	return h, true
 }
 
-// added are events up to a time of which the first, those of the time to, were given already.
+// added returns events without the first ones, at the time d.to, that were already passed,
+// and moves d.to.
 func (d *held) added(events iter.Seq[*event.Event], to event.Time) iter.Seq[*event.Event] {
 	given, at := d.latest, d.to
 	if to > d.to {
@@ -93,7 +94,7 @@ func (d *held) added(events iter.Seq[*event.Event], to event.Time) iter.Seq[*eve
 	}
 }
 
-// gaps are the losses that are known.
+// gaps returns the known losses.
 func (s *Sink) gaps() []why.Gap {
 	gaps := s.teller.gaps
 	if s.Missed != nil {

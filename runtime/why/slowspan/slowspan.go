@@ -1,6 +1,7 @@
-// Package slowspan brings slow spans to package why, which says where their time went:
-// it chooses the spans, finds the events around them, and holds to a budget. Package plan
-// puts it behind joins; it opens nothing and shows nothing.
+// Package slowspan has slow spans explained by package why: it chooses the spans, finds
+// the events around them, and limits the CPU time for that to a budget. A span is the
+// time of a pair of a join, of a fold's event, or a window of a thread's time. Package
+// plan places it after joins. It opens and shows nothing.
 package slowspan
 
 import (
@@ -19,52 +20,53 @@ import (
 	"ppscript/runtime/why"
 )
 
-// A Choice says which spans are slow. The zero Choice is all.
+// A Choice says which spans are slow. By the zero Choice all are.
 type Choice struct {
-	// Than takes the spans that are longer, in ns; Slowest this share of them, the longest, as
-	// far as they are known by then. 0 of both takes all.
+	// Than selects spans that are longer, in ns. Slowest, if not 0, selects this share of all
+	// spans: the longest among the spans so far.
 	Than    int64
 	Slowest float64
-	// Compare also has some of the others explained, the normal ones.
+	// Compare also explains some of the other spans, the normal ones.
 	Compare bool
 }
 
 const (
-	// atFirst is how many spans tell what is slow, at least, if it is a share of them. The longest of these
-	// are explained when they are all there, or when the run ends.
+	// atFirst is the number of first spans after which a bound for slow spans is known, if a share
+	// of them is slow. The longest of the first spans count as slow when all of them have come, or
+	// when the run ends.
 	atFirst = 100
-	// normally is the time between two normal spans that are explained.
+	// normally is the least time between two normal spans that are explained.
 	normally = event.Time(10 * time.Millisecond)
 )
 
-// A Config is what a Sink needs.
+// A Config configures a Sink.
 type Config struct {
 	Choice
 	*Story
 	Timeline *join.Timeline
-	// Keep has the timeline keep events until somebody asks; else each is looked at as it
-	// comes, which is cheaper if much is asked.
+	// Keep makes the timeline keep events until a span is explained. Else each event is
+	// passed to the Explainer immediately, which is cheaper if many spans are explained.
 	Keep bool
-	// Before is how much of the history before a span is looked at, in ns.
+	// Before is the length of the history before a span, in ns.
 	Before int64
-	// Thread is whose span it is, Label what it is called; nil is as Key says, and what its
-	// events are called.
+	// Thread returns the thread of a span; nil uses Key. Label returns the span's name; nil
+	// uses the label of its events.
 	Thread, Label *flow.Fn
 	Key           Subject
 	Losses
 }
 
-// Subject says whose time a span is.
+// Subject says how the thread of a span is found.
 type Subject uint8
 
 const (
-	ByEnd  Subject = iota // of the thread that ends it
-	ByDoer                // the key is the number of the thread that begins and ends it
-	ByKey                 // the key is the number of the thread
+	ByEnd  Subject = iota // the thread that ends it
+	ByDoer                // the thread that begins and ends it, whose tid is the key
+	ByKey                 // the thread whose tid is the key
 )
 
-// SubjectBy is whose spans are whose key is the number of a thread, or of the thread that is at
-// work, or neither.
+// SubjectBy returns the Subject for spans whose key is the tid of a thread, and perhaps of the
+// thread that begins and ends them (doer).
 func SubjectBy(thread, doer bool) Subject {
 	switch {
 	case thread && doer:
@@ -75,28 +77,29 @@ func SubjectBy(thread, doer bool) Subject {
 	return ByEnd
 }
 
-// Losses tell when events were lost.
+// Losses has functions that return the times of losses.
 type Losses struct {
-	// End is when the last loss of a ring was over; 0 if that is not known.
+	// End returns the end of the last loss of a ring; 0 if unknown.
 	End func(ring int32) event.Time
-	// Missed are the times in which programs of the kernel missed events; nil if none keep
-	// the history.
+	// Missed returns the times in which kernel programs missed events; nil if the history
+	// is not kept by kernel programs.
 	Missed func() []join.Gap
 }
 
-// A Sink takes pairs, and has the slow ones explained. It implements flow.Sink.
+// A Sink explains the slow ones of the pairs that it gets. It implements
+// flow.Sink.
 type Sink struct {
 	Config
 	Errs    flow.Errors
 	teller  teller
 	slow    slowness
-	next    event.Time // when the next normal span is explained
+	next    event.Time // earliest time at which the next normal span is explained
 	frame   expr.Frame
 	held    held
-	waiting []waiting // for time to explain them
+	waiting []waiting // spans that wait until the budget allows to explain them
 }
 
-// New makes a Sink, and has the timeline keep what it needs.
+// New makes a Sink, and sets up the timeline for it.
 func New(c Config) *Sink {
 	s := &Sink{Config: c, teller: teller{story: c.Story}}
 	if c.Keep {
@@ -109,7 +112,7 @@ func New(c Config) *Sink {
 
 // Events implements flow.Sink.
 //
-// Fast path: fast pairs pass in a few ns.
+// Fast path: a pair that is not slow takes a few ns.
 func (s *Sink) Events(evs []*event.Event) {
 	for _, e := range evs {
 		if e.Derived == nil || e.Derived.Start == nil {
@@ -129,7 +132,7 @@ func (s *Sink) Events(evs []*event.Event) {
 	}
 }
 
-// explain has a span explained, now or when there is time for it.
+// explain explains a span, now or when the budget allows it.
 //
 // Slow path: it walks through the events around the span.
 func (s *Sink) explain(e *event.Event, v verdict) {
@@ -153,7 +156,8 @@ func (s *Sink) explain(e *event.Event, v verdict) {
 	}
 }
 
-// tellWaiting explains the spans that wait, in the order of their ends: each event around them is read once.
+// tellWaiting explains the waiting spans in the order of their ends, so that each event around them
+// is read only once.
 func (s *Sink) tellWaiting() {
 	s.work(func() {
 		gaps, oldest := s.gaps(), event.MaxTime
@@ -179,7 +183,7 @@ func (s *Sink) tellWaiting() {
 	s.waiting = s.waiting[:0]
 }
 
-// thin gives up the shorter half of the spans that wait.
+// thin skips the shorter half of the waiting spans.
 func (s *Sink) thin() {
 	slices.SortStableFunc(s.waiting, func(a, b waiting) int {
 		return cmp.Compare(b.span.To-b.span.From, a.span.To-a.span.From)
@@ -191,7 +195,7 @@ func (s *Sink) thin() {
 	s.waiting = s.waiting[:half]
 }
 
-// thread is whose span a pair is.
+// thread returns the thread of a pair's span.
 func (s *Sink) thread(e *event.Event) int32 {
 	switch slots := e.Derived.Slots; {
 	case s.Thread != nil:
@@ -201,7 +205,7 @@ func (s *Sink) thread(e *event.Event) int32 {
 			return int32(tid)
 		}
 		s.Errs.Note(&s.frame)
-	case s.Key == ByKey && len(slots) > join.SlotReason: // of an event without a partner
+	case s.Key == ByKey && len(slots) > join.SlotReason: // an event without a partner has other slots
 		return int32(slots[join.SlotKey].Int())
 	case s.Key == ByKey && len(slots) > 0:
 		return int32(slots[0].Int())
@@ -209,8 +213,9 @@ func (s *Sink) thread(e *event.Event) int32 {
 	return doer(e)
 }
 
-// doer is the thread in which a pair ends. Its number is the machine's, as the numbers in
-// the fields of events are, where the event has it: the sample's own number is of a namespace.
+// doer returns the thread in which a pair ends. It prefers the tid in the event's fields,
+// which is from the initial PID namespace like the tids in other fields, to the sample's tid,
+// which may be from another namespace.
 func doer(e *event.Event) int32 {
 	last := e.Derived.End
 	if last == nil {
@@ -224,7 +229,7 @@ func doer(e *event.Event) int32 {
 	return e.TID
 }
 
-// label is what a pair is called.
+// label returns the name of a pair's span.
 func (s *Sink) label(e *event.Event) string {
 	if s.Label != nil {
 		s.frame.Reset(e)
@@ -237,7 +242,8 @@ func (s *Sink) label(e *event.Event) string {
 	return e.Stream.Label
 }
 
-// Rest explains what waits still, at the end of a run, and tells the longest spans if there were few.
+// Rest explains the spans that still wait at the end of a run. If there were few spans, it adds the
+// longest of them.
 func (s *Sink) Rest() {
 	s.tellWaiting()
 	s.slow.end(&s.Choice, s.Story)
@@ -248,40 +254,40 @@ func (s *Sink) Lost(ring int32, _ uint64, from event.Time) {
 	s.teller.lost(from, s.End(ring), !s.Keep)
 }
 
-// A verdict is what is done with a span.
+// A verdict says whether a span is slow.
 type verdict struct {
 	kind  kind
-	early *early // not nil only if the kind is among
+	early *early // nil unless the kind is among
 }
 
 type kind uint8
 
 const (
-	passes kind = iota // it is not explained
-	normal             // it is not slow
+	passes kind = iota // the span is not explained
+	normal             // the span is not slow
 	slow
-	among // it is among the longest of the first spans, so far
+	among // the span is among the longest of the first spans so far
 )
 
-// An early span is one of the first, which may turn out to be among the longest of these.
+// An early is one of the first spans that may be among the longest of them.
 type early struct {
 	ns      int64
-	span    *result.WhySpan // explained; nil before that
-	skipped bool            // there was no time to explain it
-	slow    bool            // that it is among the longest is known
+	span    *result.WhySpan // the explained span; nil before that
+	skipped bool            // it was not explained because of the budget
+	slow    bool            // it is one of the longest for certain
 }
 
-// A slowness tells which spans are slow.
+// A slowness decides which spans are slow.
 type slowness struct {
-	lengths agg.Sketch // of all spans, if a share of them is slow
-	bound   int64      // what is slow then
-	settle  uint64     // the number of spans at which the bound is looked up again
+	lengths agg.Sketch // lengths of all spans, if a share of them is slow
+	bound   int64      // length in ns from which spans are slow then
+	settle  uint64     // number of spans at which the bound is computed again
 	spans   uint64
-	longest []*early // of the first spans, the longest first
+	longest []*early // the longest of the first spans, the longest first
 }
 
-// judge decides about a span by its length. The first spans tell what is long: only when they are all there
-// it is known which of them were the longest.
+// judge decides whether a span is slow by its length. If a share is slow, the first spans determine
+// the bound, so the decision about them is made when all of them have come.
 func (s *slowness) judge(ns int64, c *Choice, story *Story) verdict {
 	if c.Slowest <= 0 {
 		if ns > c.Than {
@@ -321,12 +327,13 @@ func (s *slowness) early(ns int64, c *Choice) verdict {
 	return verdict{among, e}
 }
 
-// share is how many of some spans are slow: one at least.
+// share returns the number of slow spans among so many spans: at least one.
 func share(c *Choice, spans uint64) int {
 	return max(1, int(math.Ceil(c.Slowest*float64(spans)-1e-9)))
 }
 
-// end has the longest of the first spans among the slow ones: no more of these will come.
+// end counts the longest of the first spans as slow, when no more of the first spans will
+// come.
 func (s *slowness) end(c *Choice, story *Story) {
 	for _, e := range s.longest[:min(len(s.longest), share(c, min(s.spans, atFirst)))] {
 		e.slow = true

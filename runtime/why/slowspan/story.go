@@ -11,16 +11,15 @@ import (
 	"ppscript/runtime/why"
 )
 
-// A Story is what becomes of the spans of all sinks of a result.
+// A Story collects the explained spans of all sinks of a result.
 type Story struct {
-	// Facts are what explaining needs to know beside events; they are there before events
-	// flow.
+	// Facts configures the Explainers; it is set before the first event.
 	Facts why.Config
-	// Live holds a budget: time passes while spans are explained.
+	// Live enforces the budget, for runs on a live machine.
 	Live bool
 	Sum  why.Sum
 
-	warned bool // what is missing
+	warned bool // the notes about missing events were shown
 	slow   bool // a slow span was found
 	none   string
 	spent  time.Duration
@@ -28,13 +27,13 @@ type Story struct {
 }
 
 const (
-	// budget is the share of time that explaining may take of a live run, beyond a
-	// beginning.
+	// budget is the share of a live run's time that explaining may use, in
+	// addition to beginning.
 	budget    = 0.25
 	beginning = 200 * time.Millisecond
 )
 
-// withinBudget reports that the budget is not used up.
+// withinBudget reports whether the budget is not used up.
 func (s *Story) withinBudget() bool {
 	if !s.Live {
 		return true
@@ -45,15 +44,16 @@ func (s *Story) withinBudget() bool {
 	return s.spent < beginning+time.Duration(budget*float64(time.Since(s.since)))
 }
 
-// work does what belongs to an explanation, within the budget. It takes time on the CPU: on a busy host
-// the clock goes on while others have it.
+// work runs explain and counts its CPU time for the budget. It does not count wall-clock time,
+// which also passes while other threads have the CPU.
 func (s *Story) work(explain func()) {
 	began := kernel.CPUTime()
 	explain()
 	s.spent += kernel.CPUTime() - began
 }
 
-// add adds an explained span, or keeps it until it is known whether it is among the longest.
+// add adds an explained span. If it is among the first spans, it is kept until it is known
+// whether it is one of the longest.
 func (s *Story) add(span *result.WhySpan, v verdict) {
 	if v.kind == among && !v.early.slow {
 		v.early.span = span
@@ -63,7 +63,7 @@ func (s *Story) add(span *result.WhySpan, v verdict) {
 	s.Sum.Add(span, v.kind != normal)
 }
 
-// skip counts a span for which there is no time.
+// skip counts a span that is not explained because of the budget.
 func (s *Story) skip(v verdict) {
 	switch {
 	case v.kind == normal:
@@ -75,7 +75,7 @@ func (s *Story) skip(v verdict) {
 	}
 }
 
-// Conclude says, at the end of a run, that nothing was slow.
+// Conclude adds a note at the end of a run if no span was slow.
 func (s *Story) Conclude(c *Choice) {
 	switch {
 	case s.slow:
@@ -86,7 +86,8 @@ func (s *Story) Conclude(c *Choice) {
 	}
 }
 
-// Result is what was found since the last call. The first one tells what is missing.
+// Result returns the explanations since the last call. The first result has notes
+// about missing events.
 func (s *Story) Result(m result.Meta) *result.Why {
 	w := s.Sum.Result(m.Name)
 	w.Meta = m
@@ -103,7 +104,7 @@ func (s *Story) Result(m result.Meta) *result.Why {
 	return w
 }
 
-// Missing says that an event is missing, what for, and why.
+// Missing describes a missing event: its use, and why it is missing.
 func Missing(event string, cause error) why.Missing {
 	m := why.Missing{Event: event, Why: event + " is not observed"}
 	for _, n := range why.Needs() {

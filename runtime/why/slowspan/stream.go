@@ -8,22 +8,27 @@ import (
 	"ppscript/runtime/why"
 )
 
-// This file takes spans that no join makes, and that have no timeline: those of folds, and parts of
-// spans. The history comes to the same place, and each span waits until that has come to its end.
+// This file explains spans without a join and its timeline: spans of folds, and parts of spans.
+// Their history arrives as a separate stream, and a span waits until the history has reached its
+// end.
 
-// mostWaiting bounds the spans that wait for their history, or for time; those beyond are counted as skipped.
+// mostWaiting bounds the spans that wait for their history or for the budget; further spans are
+// skipped.
 const mostWaiting = 1 << 14
 
-// A Shape says what the events of a stream tell of spans.
+// A Shape says how the events of a stream describe spans.
 type Shape struct {
-	// Begin and Delay are the slots that have them, Name the slot that names the whole of which the span
-	// is a part. -1 means that the Start of the events tells the begin, and the time the end.
+	// Begin and Delay are the slots with the begin and the length of a span, and Name is the slot
+	// with the name of a part. -1 means none: then the span is from the pair's Start to the event's
+	// time.
 	Begin, Delay, Name int
-	// Thread is the slot with the span's thread; -1 is the thread that ends it.
+	// Thread is the slot with the span's thread; -1 means the thread that ends
+	// it.
 	Thread int
 }
 
-// ShapeOf is the Shape of events with a schema, which are about somebody.
+// ShapeOf returns the Shape of events with a schema; about says which slot has
+// their thread.
 func ShapeOf(s *event.Schema, about flow.About) *Shape {
 	sh := &Shape{-1, -1, -1, -1}
 	if about.Whom == flow.Thread {
@@ -40,21 +45,21 @@ func ShapeOf(s *event.Schema, about flow.About) *Shape {
 	return sh
 }
 
-// A Spans takes the history, as a flow.Sink, and spans by its Taker, and has the slow ones explained.
+// A Spans gets the history, as a flow.Sink, and spans by its Taker. It explains the slow spans.
 type Spans struct {
 	Choice
 	*Story
 	Losses
 	Shapes []*Shape // by stream
-	// Thread is whose span it is, Label what it is called, as in a Config.
+	// Thread and Label are as in a Config.
 	Thread, Label *flow.Fn
 	Errs          flow.Errors
 
 	teller  teller
 	slow    slowness
-	next    event.Time // when the next normal span is explained
-	now     event.Time // of the history
-	waiting []waiting  // in the order of their ends
+	next    event.Time // earliest time at which the next normal span is explained
+	now     event.Time // time of the newest event of the history
+	waiting []waiting  // sorted by end
 	frame   expr.Frame
 }
 
@@ -63,7 +68,7 @@ type waiting struct {
 	verdict
 }
 
-// Events implements flow.Sink, of the history.
+// Events implements flow.Sink, for the history.
 func (s *Spans) Events(evs []*event.Event) {
 	s.teller.story = s.Story
 	for _, e := range evs {
@@ -75,7 +80,8 @@ func (s *Spans) Events(evs []*event.Event) {
 	}
 }
 
-// take takes a span: Fast path, fast ones pass in a few ns.
+// take judges a span, and queues it if it is to be explained. Fast path: a span
+// that is not slow takes a few ns.
 func (s *Spans) take(e *event.Event, sh *Shape) {
 	d := e.Derived
 	if d == nil || d.Start == nil && sh.Begin < 0 {
@@ -119,7 +125,7 @@ func (s *Spans) take(e *event.Event, sh *Shape) {
 	}
 }
 
-// name fills in what the user says, and what a span is called.
+// name sets the thread that the user's function returns, and the label.
 func (s *Spans) name(span *why.Span, e *event.Event, sh *Shape) {
 	if s.Thread != nil {
 		s.frame.Reset(e)
@@ -145,7 +151,7 @@ func (s *Spans) name(span *why.Span, e *event.Event, sh *Shape) {
 
 // due explains the spans that ended before a time.
 //
-// Fast path: mostly none waits.
+// Fast path: usually none waits.
 func (s *Spans) due(now event.Time) {
 	n := 0
 	for n < len(s.waiting) && s.waiting[n].span.To < now {
@@ -157,7 +163,7 @@ func (s *Spans) due(now event.Time) {
 	}
 }
 
-// tell explains a span whose history has come.
+// tell explains a span whose history is complete.
 func (s *Spans) tell(w *waiting) {
 	if s.withinBudget() {
 		s.add(s.teller.tell(w.span), w.verdict)
@@ -166,7 +172,7 @@ func (s *Spans) tell(w *waiting) {
 	}
 }
 
-// Rest explains what waits still, at the end of a run.
+// Rest explains the spans that still wait at the end of a run.
 func (s *Spans) Rest() {
 	s.due(event.MaxTime)
 	s.slow.end(&s.Choice, s.Story)
@@ -178,7 +184,8 @@ func (s *Spans) Lost(ring int32, _ uint64, from event.Time) {
 	s.teller.lost(from, s.End(ring), true)
 }
 
-// A Taker takes the spans. What is lost behind them the history tells.
+// A Taker is the flow.Sink for the spans. It ignores losses, which the history
+// also has.
 type Taker struct{ *Spans }
 
 // Events implements flow.Sink.

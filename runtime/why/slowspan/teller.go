@@ -6,11 +6,11 @@ import (
 	"ppscript/runtime/why"
 )
 
-// keptGaps bounds the times of losses that are known.
+// keptGaps bounds the number of losses that are kept.
 const keptGaps = 256
 
-// A teller has an Explainer. Of a recording that gets each event as it comes, and knows
-// them when a span ends: the histories of spans overlap.
+// A teller has an Explainer. Without Config.Keep, each event is added to it
+// immediately, since the histories of spans overlap.
 type teller struct {
 	story *Story
 	x     *why.Explainer
@@ -18,7 +18,7 @@ type teller struct {
 	gaps  []why.Gap
 }
 
-// explainer is the Explainer, made when it is needed first.
+// explainer returns the Explainer, and makes it when it is first needed.
 func (t *teller) explainer() *why.Explainer {
 	if t.x == nil {
 		t.x = why.New(t.story.Facts)
@@ -26,7 +26,7 @@ func (t *teller) explainer() *why.Explainer {
 	return t.x
 }
 
-// add gives it an event.
+// add adds an event to the Explainer.
 //
 // Fast path: this runs for every event of a recording.
 func (t *teller) add(e *event.Event) {
@@ -37,13 +37,14 @@ func (t *teller) add(e *event.Event) {
 	t.x.Add(e)
 }
 
-// tell has a span explained by the events that it was given.
+// tell explains a span from the added events.
 func (t *teller) tell(span why.Span) (explained *result.WhySpan) {
 	t.story.work(func() { explained = t.explainer().ExplainAdded(span) })
 	return explained
 }
 
-// lost notes a loss; the end of one that is not over is not known.
+// lost adds a loss. If to is before from, the loss has not ended yet. give
+// passes it to the Explainer immediately.
 func (t *teller) lost(from, to event.Time, give bool) {
 	g := why.Gap{CPU: -1, From: from, To: to}
 	if to < from {

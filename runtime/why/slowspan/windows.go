@@ -5,19 +5,20 @@ import (
 	"ppscript/runtime/why"
 )
 
-// A Windows explains all the time of a thread, in windows of one length: there is no pair
-// to wait for. It takes the events of the history, and implements flow.Sink.
+// A Windows explains all the time of a thread, without pairs, in windows of equal length.
+// It implements flow.Sink, and gets the events of the history.
 type Windows struct {
 	Losses
 	TID int32
-	NS  int64 // the length
+	NS  int64 // length of a window
 
 	teller teller
-	from   event.Time // of the window; 0 before the first event
-	now    event.Time // of the last event
+	from   event.Time // begin of the window; 0 before the first event
+	now    event.Time // time of the last event
 
-	// found is how the thread was when it was looked at last, and at what time that was; 0 is never,
-	// or it did not sleep. quiet tells of times in which it slept.
+	// found is the state of the thread at the last look, and foundAt the time of that look; 0 if it
+	// did not sleep then, or there was no look. quiet explains windows in which it slept all the
+	// time.
 	found   why.Standing
 	foundAt event.Time
 	quiet   teller
@@ -43,8 +44,8 @@ func (w *Windows) Events(evs []*event.Event) {
 	}
 }
 
-// look finds out how the thread is, of which no event tells while it sleeps, and reports that it has slept
-// since the last look.
+// look reads the state of the thread, which has no events while it sleeps, and reports whether it
+// has slept since the last look.
 func (w *Windows) look() (slept bool) {
 	look := w.teller.story.Facts.Standing
 	if look == nil {
@@ -60,15 +61,16 @@ func (w *Windows) look() (slept bool) {
 	return false
 }
 
-// Rest has what there is of the last window explained.
+// Rest explains the last window up to the last event.
 func (w *Windows) Rest() {
 	if w.from > 0 && w.now > w.from {
 		w.explain(w.now)
 	}
 }
 
-// explain ends a window. Of one in which the thread slept all the time, losses hide nothing. Did it
-// so since its first look, which was in the window, it did before, unless an event tells otherwise.
+// explain explains the window and begins the next one. If the thread slept during all of it, losses
+// do not matter. If it has slept since a look within the window, it is assumed to have slept from
+// the window's begin, unless it has events.
 func (w *Windows) explain(to event.Time) {
 	span := why.Span{From: w.from, To: to, TID: w.TID, Label: "window"}
 	since, with := w.foundAt, &w.teller

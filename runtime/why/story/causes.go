@@ -14,17 +14,18 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// Compared reports that there are normal spans to compare the slow ones with.
+// Compared reports whether there are normal spans to compare the slow ones
+// with.
 func Compared(w *result.Why) bool { return w.Slow.Spans > 0 && w.Normal.Spans > 0 }
 
-// Over is what a cause explains of a slow span, in ns: the mean of all slow spans, less that of
-// the normal ones if there are any.
+// Over returns the time of a slow span that a cause explains, in ns: its mean in all slow spans
+// minus its mean in the normal ones, if there are any.
 func Over(w *result.Why, c *result.WhyCause) float64 {
 	return mean(c.Slow.NS, w.Slow.Spans) - mean(c.Normal.NS, w.Normal.Spans)
 }
 
-// mean is of all spans, also of those in which the cause was not seen: so means of causes add up
-// to the mean of the spans.
+// mean divides by the number of all spans, including the spans without the cause, so that the
+// means of causes add up to the mean of the spans.
 func mean(ns int64, spans uint64) float64 {
 	if spans == 0 {
 		return 0
@@ -32,8 +33,8 @@ func mean(ns int64, spans uint64) float64 {
 	return float64(ns) / float64(spans)
 }
 
-// grown is what the causes explain that explain something: those that took less of slow spans than
-// of normal ones explain nothing.
+// grown returns the sum of Over of all causes. Causes with less time in slow spans than in normal
+// ones count as 0.
 func grown(w *result.Why) float64 {
 	sum := 0.0
 	for i := range w.Causes {
@@ -49,7 +50,7 @@ func share(part, whole float64) float64 {
 	return part / whole * 100
 }
 
-// Sorted are the causes, those first that explain most of the slow spans.
+// Sorted returns the causes, the ones with the largest Over first.
 func Sorted(w *result.Why) []result.WhyCause {
 	list := slices.Clone(w.Causes)
 	slices.SortStableFunc(list, func(a, b result.WhyCause) int {
@@ -58,8 +59,8 @@ func Sorted(w *result.Why) []result.WhyCause {
 	return list
 }
 
-// people are the causes without whose spans they are of: threads of several names do the same.
-// A span is of one thread, so that the numbers of spans are exact.
+// people merges causes that differ only in the name of the span's thread. The numbers of spans
+// stay exact, since a span has one thread.
 func people(w *result.Why) *result.Why {
 	own := *w
 	own.Causes = nil
@@ -81,7 +82,7 @@ func people(w *result.Why) *result.Why {
 	return &own
 }
 
-// Unit is that in which people read the times of spans as long as the slow ones.
+// Unit returns a readable unit for times of spans with this length.
 func Unit(ns float64) unit.Unit {
 	switch {
 	case ns >= 10e9:
@@ -92,7 +93,7 @@ func Unit(ns float64) unit.Unit {
 	return unit.US
 }
 
-// Columns of the table of causes.
+// The indexes of columns in the table of causes.
 const (
 	shareColumn = iota
 	totalColumn
@@ -103,11 +104,11 @@ const (
 	causeColumn
 )
 
-// Causes is a table of all causes: the share of the slow spans' time, the total, the spans in
-// which the cause was seen, and the mean of a slow and of a normal span. With normal spans there
-// are also their mean, and the share of what slow spans take over normal ones.
+// Causes makes a table of all causes: the share of the slow spans' time, the total, the number
+// of slow spans with the cause, and its mean in a slow span. If there are normal spans, it also
+// has the mean in a normal span, and the share of the difference between slow and normal spans.
 //
-// Text has the cause last, in lines of so many cells; 0 has no bound.
+// Text output has the cause last, wrapped at width cells; 0 does not wrap.
 func Causes(w *result.Why, u unit.Unit, width int) *result.Table {
 	t := &result.Table{Meta: Meta(w)}
 	column := func(name string, u unit.Unit, merging result.Merging) result.Column {
@@ -148,7 +149,8 @@ func Causes(w *result.Why, u unit.Unit, width int) *result.Table {
 	return t
 }
 
-// Meta returns the Meta of the result, with a title that says what was explained.
+// Meta returns the Meta of the result, with the numbers and means of spans in the
+// title.
 func Meta(w *result.Why) result.Meta {
 	m := w.Meta
 	m.Name = cmp.Or(m.Name, w.Name)
@@ -173,18 +175,18 @@ func count(n uint64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// People get the causes that count: mostCauses, and behind the first fewCauses only those that are
-// more than little, in percent.
+// Bounds for Short: at most mostCauses causes are shown, and after the first fewCauses only causes
+// with at least little percent.
 const (
 	mostCauses = 25
 	fewCauses  = 10
 	little     = 0.5
 )
 
-// Short adds up the causes that explain least, but for those that are unknown, in a last row.
+// Short replaces the least important causes, except unknown ones, by one row with their sum.
 func Short(t *result.Table) {
 	last := len(t.Columns) - 1
-	over := min(overColumn, last) // or the cause, which is no number
+	over := min(overColumn, last) // without normal spans, the cause, which is no number
 	n := len(t.Rows)
 	for i := min(fewCauses, n); i < n; i++ {
 		row := t.Rows[i]
@@ -228,10 +230,11 @@ func causeHeader(u unit.Unit, compared bool) string {
 	return head + "  cause\n" + strings.Repeat("-", len(head)) + "  " + strings.Repeat("-", leastCells)
 }
 
-// causeLine is a row of the table; a long cause goes on below its beginning.
+// causeLine formats a row of the table; a long cause continues on further
+// lines.
 func causeLine(row []event.Value, u unit.Unit, width int, compared bool) string {
 	at := func(i int) string { return u.Format(row[i].Float()) }
-	spans := "-" // nobody knows how many had one of several causes
+	spans := "-" // the number of spans with any of several causes is unknown
 	if n := row[spansColumn]; n.Numeric() {
 		spans = n.String()
 	}
@@ -245,10 +248,11 @@ func causeLine(row []event.Value, u unit.Unit, width int, compared bool) string 
 	return line + strings.Join(wrap(cause, width-len(line)), "\n"+strings.Repeat(" ", len(line)))
 }
 
-// leastCells are the least that text is broken to: names stay whole.
+// leastCells is the smallest width at which text is wrapped, so that names are
+// not split.
 const leastCells = 24
 
-// wrap breaks a line, before the links of a path where that is possible.
+// wrap splits a text into lines, if possible before the links of a path.
 func wrap(text string, width int) (lines []string) {
 	width = max(width, leastCells)
 	line := ""
@@ -276,7 +280,8 @@ func wrap(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// breakLine breaks at the last blank that keeps to the width, else at the first one behind.
+// breakLine splits a line at the last blank within the width, else at the first blank after
+// it.
 func breakLine(line string, width int) (first, rest string, ok bool) {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	at, cells := -1, 0

@@ -8,8 +8,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// Conclusion is one sentence about what makes slow spans slow, and whether what is unknown could
-// overturn that; "" if there were no slow spans.
+// Conclusion returns a sentence with the main cause of slow spans, and whether unknown or
+// doubtful time could change it; "" if there were no slow spans.
 func Conclusion(w *result.Why) string {
 	if w.Slow.Spans == 0 || len(w.Causes) == 0 {
 		return ""
@@ -79,7 +79,8 @@ func percentOf(part, whole float64) string {
 	return "under 1 %"
 }
 
-// chain tells on, as long as one cause is more than half of what is before.
+// chain appends the following links of the path, as long as one of them has
+// more than half of the time of the link before.
 func chain(b *strings.Builder, w *result.Why, g group, percent func(float64) string) {
 	whole, link, more := g.over, g.link, false
 	for depth := 1; ; depth++ {
@@ -107,14 +108,14 @@ func isAre(n uint64) string {
 	return "are"
 }
 
-// A group is the causes whose paths have one link at some depth.
+// A group has the causes whose paths have the same link at a depth.
 type group struct {
 	link   *result.WhyLink
 	causes []result.WhyCause
 	over   float64
 }
 
-// grouped puts causes together by the link at a depth, those first that explain most.
+// grouped groups causes by their link at a depth, the largest Over first.
 func grouped(w *result.Why, causes []result.WhyCause, depth int) (list []group) {
 	for _, c := range causes {
 		if len(c.Path) <= depth {

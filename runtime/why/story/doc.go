@@ -1,7 +1,7 @@
-// Package story tells a result.Why in the words and lines that people read: a table of causes, the
-// story of a span in few lines, and one sentence that says what it comes to.
+// Package story formats a result.Why for people: a table of causes, the story of a span (its parts
+// in a few lines), and one sentence with the conclusion.
 //
-// render and the outputs for other tools show what is made here. Nothing here knows of formats,
-// and nothing is left out: parts that are too short for a line of their own are added up in one,
-// and what is unknown is named in every sum.
+// Package render and the outputs for other tools show these texts and tables. The package does
+// not depend on output formats. Nothing is left out: parts that are too short for their own line
+// are summed up in one line, and such sums name all unknown causes.
 package story

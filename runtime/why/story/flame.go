@@ -7,15 +7,16 @@ import (
 	"ppscript/runtime/why"
 )
 
-// This file makes stacks of where time went, for flame graphs: a frame for the span, for each
-// cause, for each thread of the chain, and the functions where a thread left its CPU, if stacks were
-// taken. Widths are the time of all slow spans: that of the spans whose parts are not kept stands
-// there by its causes alone.
+// This file converts explanations to stacks, for flame graphs. A stack has frames for the span, for
+// each cause, for each thread of the path, and for the functions with which a thread left its CPU,
+// if stacks were recorded. The total width is the time of all slow spans. Spans whose parts are not
+// kept are included by their causes only.
 
-// others names the spans whose parts are not kept, if they are of several kinds.
+// others is the label of the spans whose parts are not kept, if the kept ones
+// have different labels.
 const others = "other slow spans"
 
-// Flame is the time of all slow spans as stacks.
+// Flame returns the time of all slow spans as stacks.
 func Flame(w *result.Why) *result.Stacks {
 	out := &result.Stacks{Meta: Meta(w), Value: "time", Unit: unit.Unit{Base: unit.NS.Base},
 		Keys: []result.Column{{Name: "span", Kind: result.KeyColumn, Left: true}}}
@@ -40,7 +41,8 @@ func Flame(w *result.Why) *result.Stacks {
 		label = others
 	}
 	for i := range w.Causes {
-		// Where there were too many causes, those of kept spans may be among others.
+		// If there were too many causes, causes of kept spans may be counted under
+		// "others".
 		if n := min(rest[Path(w.Causes[i].Path)], left); n > 0 {
 			f.add(label, w.Causes[i].Path, n)
 			left -= n
@@ -78,7 +80,7 @@ func (f *flame) add(label string, path []result.WhyLink, ns int64) {
 	f.out.Samples = append(f.out.Samples, x)
 }
 
-// frame is the one frame that equal ones share.
+// frame returns the shared pointer for equal frames.
 func (f *flame) frame(x result.Frame) *result.Frame {
 	known := f.frames[x]
 	if known == nil {
@@ -88,7 +90,7 @@ func (f *flame) frame(x result.Frame) *result.Frame {
 	return known
 }
 
-// state is where a frame of a cause is said to be: it gives the frame its colour.
+// state returns the DSO of a cause's frame, which determines its colour.
 func state(k result.WhyKind) string {
 	switch {
 	case k == result.WhyUnknown || k == result.WhyUser || inKernel(k):
@@ -99,7 +101,7 @@ func state(k result.WhyKind) string {
 	return "[blocked]"
 }
 
-// inKernel reports causes that are code of the kernel.
+// inKernel reports whether a kind of cause is code of the kernel.
 func inKernel(k result.WhyKind) bool {
 	switch k {
 	case result.WhySyscall, result.WhyKernel, result.WhyFault, result.WhyIRQ, result.WhySoftirq:

@@ -10,23 +10,24 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file makes the story of a span: its parts in time order, those of the threads that were
-// waited for below the wait. Equal beginnings of paths that follow each other are one line. A story
-// with too many lines has a least length: what is shorter is added up in lines of their own, and
-// the length grows until the story can be read. Unknown parts are named in those sums, however
-// short they are.
+// This file makes the story of a span: a line for each part in time order. The activity of a thread
+// that was waited for is below the line of the wait. Successive parts whose paths begin with the
+// same links share a line. If a story has too many lines, parts shorter than a bound are summed up
+// in lines of several short parts, and the bound grows until the story is short enough. Unknown
+// parts are always named in these sums.
 
-// A Line is a part of a story.
+// A Line is a line of a story.
 type Line struct {
-	Depth int   // how far the chain is followed; 0 is the span's own thread
+	Depth int   // index of the link in its path; 0 is the span's own thread
 	At    int64 // ns since the span's begin
 	NS    int64
 	Text  string
-	// Link is what the line tells; nil for several short parts in one.
+	// Link is the link of the line; nil for a sum of short parts.
 	Link *result.WhyLink
 }
 
-// Lines is the story of a span in at most about so many lines; 0 has no bound.
+// Lines returns the story of a span in about at most most lines; 0 has no
+// bound.
 func Lines(s *result.WhySpan, most int) []Line {
 	least := int64(0)
 	for {
@@ -38,9 +39,10 @@ func Lines(s *result.WhySpan, most int) []Line {
 	}
 }
 
-// tell appends the lines of parts, which all have the links up to depth.
+// tell appends the lines of parts whose paths all have the same links before
+// depth.
 func tell(dst []Line, s *result.WhySpan, parts []result.WhyPart, depth int, least int64) []Line {
-	short := 0 // parts that wait for a line, up to i
+	short := 0 // number of short parts before i without a line so far
 	for i := 0; i < len(parts); {
 		n := alike(parts[i:], depth)
 		at := parts[i : i+n]
@@ -60,7 +62,8 @@ func tell(dst []Line, s *result.WhySpan, parts []result.WhyPart, depth int, leas
 	return fold(dst, s, parts[len(parts)-short:], depth)
 }
 
-// alike is how many of the first parts have one link at depth, and all or none more behind it.
+// alike returns the number of first parts with the same link at depth, which must be the last
+// link in all or in none of them.
 func alike(parts []result.WhyPart, depth int) int {
 	first := parts[0].Path
 	for n, p := range parts {
@@ -78,7 +81,7 @@ func lineOf(s *result.WhySpan, parts []result.WhyPart, depth int) Line {
 	if depth > 0 {
 		who := Thread(&l.Task)
 		if before := &p.Path[depth-1]; before.Whom == l.Task && l.Task.Comm != "" {
-			who = l.Task.Comm // its number is in the line above
+			who = l.Task.Comm // the line above has its tid
 		}
 		text = who + ": " + text
 	}
@@ -86,10 +89,10 @@ func lineOf(s *result.WhySpan, parts []result.WhyPart, depth int) Line {
 		Text: text, Link: l}
 }
 
-// namedInSum is how many causes a line of short parts names, beside those that are unknown.
+// namedInSum bounds the causes that a line of short parts names, besides unknown ones.
 const namedInSum = 3
 
-// fold appends one line for short parts, whatever threads they are of.
+// fold appends one line with the sum of short parts, of any threads.
 func fold(dst []Line, s *result.WhySpan, parts []result.WhyPart, depth int) []Line {
 	if len(parts) == 0 {
 		return dst
@@ -146,7 +149,7 @@ func fold(dst []Line, s *result.WhySpan, parts []result.WhyPart, depth int) []Li
 	return append(dst, line)
 }
 
-// Title says which span a story is of.
+// Title returns the name, thread and length of a span.
 func Title(s *result.WhySpan) string {
 	text := s.Label
 	if text == "" {

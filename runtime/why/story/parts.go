@@ -8,8 +8,8 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// Parts is a table of the parts of the slowest spans, in time order: the number of the span, what
-// and whose it is, when the part began and how long it was, its kind, and its path.
+// Parts makes a table of the parts of the slowest spans, in time order: the number, label, key
+// and thread of the span; the begin, length and kind of the part; and its path.
 func Parts(w *result.Why) *result.Table {
 	t := &result.Table{Meta: w.Meta}
 	t.Name = Meta(w).Name + "/parts"
@@ -38,8 +38,8 @@ func Parts(w *result.Why) *result.Table {
 	return t
 }
 
-// Tables are the causes, the conclusion with the notes, and the stories of the slowest spans, for
-// renderers that show tables alone.
+// Tables returns the causes, the conclusion with the notes, and the stories of the slowest spans
+// as tables, for renderers that only show tables.
 func Tables(w *result.Why) []*result.Table {
 	causes := Causes(w, Unit(mean(w.Slow.NS, w.Slow.Spans)), 0)
 	end := &result.Table{Meta: w.Meta}

@@ -8,13 +8,13 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// entries are how the names of functions begin by which an interrupt comes into the kernel. What
-// is outside of them was interrupted, and has nothing to do with what the interrupt does.
+// entries are the prefixes of the functions that enter the kernel for an interrupt. Outer frames
+// belong to the interrupted code, which has nothing to do with the interrupt.
 var entries = []string{
 	"asm_sysvec_", "asm_common_interrupt", "el0t_64_irq", "el0t_32_irq", "el1h_64_irq", "el1t_64_irq",
 }
 
-// stacks calls each for the stacks of a line, with what they are.
+// stacks calls each for the stacks of a line, with their titles.
 func (l *Line) stacks(w *result.Why, each func(title string, s result.CallStack)) {
 	if l.Link == nil {
 		return
@@ -30,7 +30,7 @@ func (l *Line) stacks(w *result.Why, each func(title string, s result.CallStack)
 	}
 }
 
-// ofInterrupt is a stack without what was interrupted.
+// ofInterrupt returns a stack without the frames of the interrupted code.
 func ofInterrupt(s result.CallStack) result.CallStack {
 	at := slices.IndexFunc(s.Frames, func(f *result.Frame) bool {
 		return slices.ContainsFunc(entries, func(entry string) bool {

@@ -9,15 +9,15 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// merged is said of spans that had too many parts.
+// merged is the note for spans with too many parts.
 const merged = "parts near each other are put together by cause, since there are so many"
 
 // mostLines bounds the lines of a story in text.
 const mostLines = 40
 
-// A Form says how text is written.
+// A Form has options for text.
 type Form struct {
-	Width int // cells of a line; 0 has no bound
+	Width int // maximum cells of a line; 0 has no bound
 	// Moment appends a time.
 	Moment func(dst []byte, t event.Time) []byte
 	// Frames appends the lines of a stack.
@@ -90,7 +90,7 @@ func (f *Form) span(dst []byte, w *result.Why, s *result.WhySpan) []byte {
 	return dst
 }
 
-// AppendEnd appends the conclusion, and what could not be seen.
+// AppendEnd appends the conclusion and the notes.
 func AppendEnd(dst []byte, w *result.Why, width int) []byte {
 	paragraph := func(text string) {
 		lines := []string{string(plain.Append(nil, text))}
@@ -112,7 +112,8 @@ func AppendEnd(dst []byte, w *result.Why, width int) []byte {
 	return dst
 }
 
-// Notes say what could not be seen, and what was left out.
+// Notes returns texts about events that were not observed and spans that were
+// not explained.
 func Notes(w *result.Why) []string {
 	var list []string
 	if w.Skipped > 0 {
@@ -123,7 +124,7 @@ func Notes(w *result.Why) []string {
 	return append(list, joined(w.Notes)...)
 }
 
-// joined puts notes together that have one reason, which is in brackets at the end.
+// joined merges notes with the same reason, which is in brackets at their ends.
 func joined(notes []string) []string {
 	var list []string
 	at := map[string]int{}

@@ -10,7 +10,7 @@ import (
 
 // This file names causes.
 
-// Phrase names what a link says, without the thread that it is of:
+// Phrase returns the text of a link, without its thread:
 //
 //	system call openat
 //	futex 0x7f12, held by worker-3/4713
@@ -84,7 +84,8 @@ func Phrase(l *result.WhyLink) string {
 	return by(colon(l.Kind.String(), call(l)), ", woken by ", l)
 }
 
-// call is a system call with its file: "read(5: pipe), woken by write", of several spans "read(pipe)".
+// call returns a system call with its file: "read(5: pipe), woken by write", or for several spans
+// "read(pipe)".
 func call(l *result.WhyLink) string {
 	if l.File == "" {
 		return l.What
@@ -100,7 +101,8 @@ func call(l *result.WhyLink) string {
 	return name + "(" + file + ")" + rest
 }
 
-// timeout reports a wait for something else that a timer ended.
+// timeout reports whether a timer ended a wait that was mainly for something
+// else.
 func timeout(l *result.WhyLink) bool { return l.What != "" && !strings.Contains(l.What, "sleep") }
 
 func behind(kind, what string) string {
@@ -124,7 +126,7 @@ func colon(kind, what string) string {
 	return kind + ": " + what
 }
 
-// by appends the thread in the way, if it is known.
+// by appends the thread that was waited for, if it is known.
 func by(phrase, how string, l *result.WhyLink) string {
 	who := Thread(&l.Whom)
 	if who == "" {
@@ -133,7 +135,8 @@ func by(phrase, how string, l *result.WhyLink) string {
 	return phrase + how + who + ownerOf(l)
 }
 
-// ownerOf names the owner of the thread in the way, if that is not the own process.
+// ownerOf returns the owner of the thread that was waited for, if it is not in the
+// same process.
 func ownerOf(l *result.WhyLink) string {
 	switch {
 	case l.Kernel:
@@ -146,7 +149,8 @@ func ownerOf(l *result.WhyLink) string {
 	return ""
 }
 
-// Thread names a thread: "worker-3/4713", without a number where several are meant.
+// Thread returns the name of a thread, "worker-3/4713"; without the tid if it
+// stands for several threads.
 func Thread(t *result.WhyTask) string {
 	if t.TID == 0 {
 		return t.Comm
@@ -157,11 +161,11 @@ func Thread(t *result.WhyTask) string {
 	return t.Comm + "/" + strconv.Itoa(int(t.TID))
 }
 
-// between stands between the links of a path in one line.
+// between separates the links of a path in one line.
 const between = " > "
 
-// Path names a path in one line: each link, with its thread where it is not the one that the link
-// before waits for.
+// Path returns a path in one line: each link, with its thread unless the link before has named
+// it.
 func Path(path []result.WhyLink) string {
 	var b strings.Builder
 	for i := range path {
@@ -173,7 +177,7 @@ func Path(path []result.WhyLink) string {
 	return b.String()
 }
 
-// link names one link of a path.
+// link returns the text of link i of a path.
 func link(path []result.WhyLink, i int) string {
 	l := &path[i]
 	if i == 0 || l.Task == path[i-1].Whom || l.Task == (result.WhyTask{}) {
@@ -182,7 +186,8 @@ func link(path []result.WhyLink, i int) string {
 	return Thread(&l.Task) + ": " + Phrase(l)
 }
 
-// Doing says what a link's thread did, to stand behind "is" or "was": "waiting for disk vdb read".
+// Doing returns the activity of a link's thread as a phrase for use after "is" or "was": "waiting
+// for disk vdb read".
 func Doing(l *result.WhyLink) string {
 	switch l.Kind {
 	case result.WhyUser:

@@ -1,13 +1,14 @@
-// Package whyfacts tells what events do not tell of spans that are explained: of which process and
-// cgroup a thread is, what the numbers of its files stand for, where the kernel takes a lock.
+// Package whyfacts finds facts for explanations of spans that events do not have: the process and
+// cgroup of a thread, the names of its files and addresses, the function that takes a lock of the
+// kernel.
 //
 //	facts := whyfacts.Open(whyfacts.Config{Comm: tasks.Comm})
 //	defer facts.Close()
 //	facts.Fill(&cfg) // of package why
 //
-// Of this machine it asks /proc when a span is explained, and the runtimes of containers beside the
-// run. Of a recording it tells what that says. The sessions of profilers call it; it is for one
-// goroutine.
+// On this machine it reads /proc when a span is explained, and asks container runtimes in the
+// background. For a recording it returns the facts that the recording has. Sessions use it; it is
+// used by one goroutine.
 package whyfacts
 
 import (
@@ -22,21 +23,23 @@ import (
 	"ppscript/runtime/why"
 )
 
-// A Config says where facts come from.
+// A Config configures a Source.
 type Config struct {
-	// Comm is the name of a thread.
+	// Comm returns the name of a thread.
 	Comm func(tid int32) string
-	// Recorded says that the threads are from a recording, and not of this machine.
+	// Recorded says that the threads are from a recording, not from this machine.
 	Recorded bool
-	// Now is the time of events at this moment; 0 is not known. Not of a recording.
+	// Now returns the current time on the events' clock; 0 if unknown. It is not
+	// used for recordings.
 	Now func() event.Time
-	// Names lists the runtimes that are asked for the names of containers and pods.
+	// Names lists the container runtimes that are asked for the names of containers
+	// and pods.
 	Names cgroup.NameSources
-	// Cgroup is what a recording says of the cgroup with a number.
+	// Cgroup returns the facts in a recording about the cgroup with an id.
 	Cgroup func(id uint64) *cgroup.Facts
 }
 
-// A Source is where facts come from. Make one with Open.
+// A Source finds facts. Open makes one.
 type Source struct {
 	Config
 	groups groups
@@ -44,7 +47,7 @@ type Source struct {
 	places places
 }
 
-// Open makes a Source. The caller closes it.
+// Open makes a Source, which the caller must close.
 func Open(c Config) *Source {
 	s := &Source{Config: c}
 	if !c.Recorded {
@@ -53,13 +56,13 @@ func Open(c Config) *Source {
 	return s
 }
 
-// Close ends what goes on beside the run.
+// Close ends the background work and closes files.
 func (s *Source) Close() {
 	s.groups.close()
 	s.places.close()
 }
 
-// Fill has a Config ask the Source.
+// Fill sets the functions of a why.Config to methods of the Source.
 func (s *Source) Fill(c *why.Config) {
 	if s.Recorded {
 		c.Task = func(tid int32) (int32, string) { return 0, s.Comm(tid) }
@@ -81,14 +84,15 @@ func (s *Source) Fill(c *why.Config) {
 	}
 }
 
-// standing is how a thread is found now.
+// standing is why.Config.Standing.
 func (s *Source) standing(tid int32) (why.Standing, event.Time, bool) {
 	found, ok := standing(tid)
 	now := s.Now()
 	return found, now, ok && now > 0
 }
 
-// kernel reports a thread of the kernel; one that has ended goes by its name.
+// kernel reports whether a thread is a kernel thread; for a thread that has
+// ended, by its name.
 func (s *Source) kernel(tid int32) bool {
 	if is, known := task.OfKernel(tid); known {
 		return is
@@ -96,11 +100,11 @@ func (s *Source) kernel(tid int32) bool {
 	return why.KernelName(s.Comm(tid))
 }
 
-// locking are parts of the names of functions that take a lock, and tell of it.
+// locking are parts of the names of functions that take locks or trace that.
 var locking = []string{"lock", "mutex", "rwsem", "down_", "trace", "bpf", "semaphore"}
 
-// Site is the function of the kernel that takes a lock, by the stack there: the first that is none of
-// the lock itself; "" if there is none.
+// Site returns the function that takes a lock, from the stack: the innermost one that is not part
+// of the locking code itself; "" if there is none.
 func Site(frames []*result.Frame) string {
 	for _, f := range frames {
 		of := func(part string) bool { return strings.Contains(f.Name(), part) }

@@ -8,13 +8,14 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// This file names what processes have open.
+// This file finds the names of open files.
 
-// files names the files of processes that run here.
+// files finds the names of files of processes on this machine.
 type files struct{ sockets sockets }
 
-// name is what a process has open under a number at this moment: a path, "pipe", "eventfd", a
-// socket's kind and address; "" if nobody tells, or the name would tell nothing, as of an epoll.
+// name returns the name of a process's file descriptor at this moment: a path, "pipe",
+// "eventfd", a socket's kind and address; "" if it is unknown or would be useless, as for an
+// epoll descriptor.
 func (f *files) name(pid, fd int32) string {
 	process := "/proc/" + strconv.Itoa(int(pid))
 	target := ""

@@ -10,18 +10,18 @@ import (
 	"ppscript/runtime/why"
 )
 
-// This file tells the cgroups of threads.
+// This file finds the cgroups of threads.
 
 const (
-	// fresh is how long it is believed in which cgroup a thread is: threads are moved now and then.
+	// fresh is the time for which a thread's cgroup is cached, since threads can be moved.
 	fresh = time.Second
-	// mostThreads bounds the threads that are remembered; beyond it all are asked anew.
+	// mostThreads bounds the cached threads; beyond it the cache is cleared.
 	mostThreads = 1 << 13
 )
 
-// groups are the cgroups of threads that run here.
+// groups finds the cgroups of threads on this machine.
 type groups struct {
-	names   *cgroup.Names // nil: nobody is asked
+	names   *cgroup.Names // nil: no runtime is asked
 	roots   kernel.Roots
 	members map[int32]membership
 }
@@ -41,7 +41,8 @@ func (g *groups) close() {
 	}
 }
 
-// of is the cgroup of a thread; that of one that has ended is known if it was asked for before.
+// of returns the cgroup of a thread. For a thread that has ended, it is known only if it is in
+// the cache.
 func (g *groups) of(tid int32) why.Cgroup {
 	now := time.Now()
 	have, known := g.members[tid]
@@ -63,14 +64,14 @@ func (g *groups) of(tid int32) why.Cgroup {
 	return have.Cgroup
 }
 
-// What a cgroup is called, before a name or an id.
+// Prefixes of the names of cgroups, before a name or an id.
 const (
 	container = "container "
 	pod       = "pod "
 )
 
-// called is a cgroup as people read it: the container, the pod, the unit that it is, else its path.
-// Containers and pods have their ids, which Name makes names.
+// called returns the name of a cgroup for people: the container, the pod or the unit, else its
+// path. Containers and pods are shown by their ids, which Name replaces by names.
 func (g *groups) called(f *cgroup.Facts) string {
 	switch {
 	case f.Container != "":
@@ -83,7 +84,8 @@ func (g *groups) called(f *cgroup.Facts) string {
 	return "cgroup " + f.Path
 }
 
-// Name gives the containers and pods of a result their names. It may wait a moment for them.
+// Name replaces the ids of containers and pods in a result by their names. It may wait a
+// short time for them.
 func (s *Source) Name(w *result.Why) {
 	shown := map[string]string{}
 	for i := range w.Causes {

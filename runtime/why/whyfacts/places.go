@@ -18,38 +18,39 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// This file names what lies at an address of a process: a variable of a program or a library, the heap, the
-// stack of a thread. Locks of programs are known by such addresses.
+// This file finds names for addresses in processes: a variable of a program or library, the heap,
+// the stack of a thread. Futexes, the locks of programs, are identified by such addresses.
 
 const (
-	// mostMaps bounds what is read of a process's mappings, in bytes; some 20,000 of them.
+	// mostMaps bounds the bytes that are read of a process's list of mappings; about
+	// 20,000 mappings.
 	mostMaps = 2 << 20
-	// mostStacks bounds the threads that are asked for their stacks.
+	// mostStacks bounds the threads whose stack pointers are read.
 	mostStacks = 256
-	// mostVariables bounds the variables that are known of a file, mostFiles the files.
+	// mostVariables bounds the variables that are kept of a file, mostFiles the files.
 	mostVariables = 1 << 20
 	mostFiles     = 32
-	// lasting is how long the mappings of a process are believed.
+	// lasting is the time for which the mappings of a process are cached.
 	lasting = 200 * time.Millisecond
 )
 
-// places are what lies in the memory of processes that run here.
+// places finds names for addresses in processes on this machine.
 type places struct {
 	store *dso.Store
-	maps  []task.Mapping // of pid, as they were at that time
+	maps  []task.Mapping // mappings of pid at the time at
 	pid   int32
 	at    time.Time
 	files map[*dso.File][]variable
 }
 
-// A variable is an object in the tables of a file, in the order of their addresses.
+// A variable is a data object in the symbol tables of a file.
 type variable struct {
 	addr, size uint64
 	name       string
 }
 
-// name is what lies at an address of a process: "lock+0x8 of libx.so", "heap", "stack of worker/12"; "" if
-// nobody tells.
+// name returns the name of an address in a process: "lock+0x8 of libx.so", "heap", "stack of
+// worker/12"; "" if unknown.
 func (p *places) name(pid int32, addr uint64) string {
 	if p.store == nil {
 		p.store, p.files = dso.NewStore(dso.Options{}), map[*dso.File][]variable{}
@@ -92,8 +93,9 @@ func (p *places) close() {
 
 func procOf(pid int32) string { return "/proc/" + strconv.Itoa(int(pid)) + "/" }
 
-// variable names what lies in the data of a file: of mapping number i, or of one that it continues, as
-// memory does that is zero at first.
+// variable returns the name of an address in the data of a file. The file is mapped by mapping i,
+// or by a mapping that i directly follows: the zero-initialized data (.bss) after a file's data is
+// anonymous memory.
 func (p *places) variable(i int, addr uint64) string {
 	of := i
 	for of > 0 && p.maps[of].Name == "//anon" && p.maps[of-1].End == p.maps[of].Start {
@@ -132,7 +134,8 @@ func (p *places) variable(i int, addr uint64) string {
 	return ""
 }
 
-// find is the variable at an address of the file's own tables; nil if they have none.
+// find returns the variable at an address in the file's own tables; nil if there is
+// none.
 func (p *places) find(f *dso.File, im *dso.Image, addr uint64) *variable {
 	list, known := p.files[f]
 	if !known {
@@ -156,10 +159,10 @@ func (p *places) find(f *dso.File, im *dso.Image, addr uint64) *variable {
 	return &list[i]
 }
 
-// symbolSize is the size of Elf64_Sym: others are not read.
+// symbolSize is the size of Elf64_Sym; tables of 32-bit files are not read.
 const symbolSize = 24
 
-// variables appends those of a table of symbols.
+// variables appends the variables of a symbol table.
 func variables(im *dso.Image, section string, list []variable) []variable {
 	table := im.Section(section)
 	if table == nil || im.Class != elf.ELFCLASS64 || int(table.Link) >= len(im.Sections) {
@@ -187,7 +190,7 @@ func variables(im *dso.Image, section string, list []variable) []variable {
 	return list
 }
 
-// textAt is a text that ends with a 0.
+// textAt returns the text at an offset, which ends with a 0 byte.
 func textAt(b []byte, at uint32) string {
 	if uint64(at) >= uint64(len(b)) {
 		return ""
@@ -201,7 +204,8 @@ func textAt(b []byte, at uint32) string {
 	return ""
 }
 
-// stack names the thread whose stack is in a mapping: those that sleep tell where theirs is.
+// stack returns the name of the thread whose stack is in a mapping. /proc has the stack
+// pointers of sleeping threads only.
 func (p *places) stack(pid int32, m *task.Mapping) string {
 	dir := procOf(pid) + "task"
 	threads, err := os.ReadDir(dir)
@@ -224,7 +228,8 @@ func (p *places) stack(pid int32, m *task.Mapping) string {
 	return ""
 }
 
-// stackOf names the stack of a thread: "stack of worker/12"; "" if that has ended.
+// stackOf returns the name of a thread's stack, "stack of worker/12"; "" if the
+// thread has ended.
 func stackOf(pid, tid int32) string {
 	text, err := os.ReadFile(procOf(pid) + "task/" + strconv.Itoa(int(tid)) + "/comm")
 	if err != nil {
@@ -233,7 +238,7 @@ func stackOf(pid, tid int32) string {
 	return "stack of " + strings.TrimSuffix(string(text), "\n") + "/" + strconv.Itoa(int(tid))
 }
 
-// readMost reads the first bytes of a file.
+// readMost reads at most most bytes of a file.
 func readMost(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -14,32 +14,39 @@ import (
 	"ppscript/runtime/why"
 )
 
-// This file names sockets, by the tables of /proc/PID/net. These may be long, and the kernel walks
-// through all sockets for them: they are read at most each pause, and only so much of them. Asking
-// the socket itself, by a copy of its descriptor, would be quicker; but a copy may outlive the close
-// of its owner, which the other side would notice.
+// This file finds the names of sockets in the tables of /proc/PID/net. These may be long, and the
+// kernel walks through all sockets to make them. So they are read at most once per pause, and only
+// up to a bound. Reading the address from a duplicate of the socket's descriptor would be faster.
+// But the duplicate could keep the connection open after its owner has closed it, which the peer
+// would notice.
 
 const (
-	// pause is the least time between two looks at the tables of a network.
+	// pause is the least time between two reads of the tables of a network
+	// namespace.
 	pause = 200 * time.Millisecond
-	// current is how long an entry of the tables is believed: addresses of sockets change once at most.
+	// current is the time for which an entry is cached; the addresses of a socket change at most
+	// once.
 	current = time.Second
-	// mostTable bounds what is read of a table, in bytes; about 25,000 sockets.
+	// mostTable bounds the bytes that are read of a table; about 25,000
+	// sockets.
 	mostTable = 4 << 20
-	// mostNetworks bounds the networks whose tables are kept.
+	// mostNetworks bounds the network namespaces whose tables are cached.
 	mostNetworks = 64
 )
 
-// sockets are the sockets of networks, by the networks' names.
+// sockets finds names of sockets; networks is by the name of the network
+// namespace.
 type sockets struct{ networks map[string]*network }
 
-// A network has the names of its sockets by their inodes, and when they were read.
+// A network is a network namespace: the names of its sockets by inode, and the
+// time at which they were read.
 type network struct {
 	at    time.Time
 	names map[string]string
 }
 
-// name names the socket of a process: its kind, and the other end if it has one.
+// name returns the name of a process's socket: its kind, and its peer if it has
+// one.
 func (s *sockets) name(process, inode string) string {
 	own := ""
 	privilege.Raise(privilege.Processes, func() { own, _ = os.Readlink(process + "/ns/net") })
@@ -67,7 +74,7 @@ func (s *sockets) name(process, inode string) string {
 	return name
 }
 
-// tables are the files of /proc/PID/net with addresses.
+// tables are the files in /proc/PID/net with addresses.
 var tables = []struct{ file, kind string }{
 	{"tcp", "tcp"}, {"tcp6", "tcp"}, {"udp", "udp"}, {"udp6", "udp"}, {"raw", "raw"}, {"raw6", "raw"},
 	{"icmp", "icmp"}, {"icmp6", "icmp"},
@@ -104,8 +111,8 @@ func readSome(file string) (text []byte) {
 	return text
 }
 
-// inet takes a line of a table of addresses: the second and third words are the own and the other
-// one, the tenth is the inode.
+// inet adds the socket in a line of a table. The second and third words are the local and the
+// remote address, the tenth is the inode.
 func (n *network) inet(kind string, f [][]byte) {
 	if len(f) < 10 {
 		return
@@ -117,10 +124,11 @@ func (n *network) inet(kind string, f [][]byte) {
 	}
 }
 
-// ephemeral is the first of the ports that kernels choose by themselves where nobody says otherwise.
+// ephemeral is the first port that the kernel assigns automatically by default.
 const ephemeral = 32768
 
-// connection names a socket: by whom it reaches, or what it serves and for whom.
+// connection returns the name of a socket: the peer's address for a client, the
+// own port and the peer for a server.
 func connection(kind string, own, other netip.AddrPort) string {
 	port := kind + " port " + strconv.Itoa(int(own.Port()))
 	switch {
@@ -134,7 +142,8 @@ func connection(kind string, own, other netip.AddrPort) string {
 	return kind + " " + other.String()
 }
 
-// address reads "0100007F:1F90": words of four bytes in the order of the machine, and a port.
+// address parses "0100007F:1F90": words of four bytes in the machine's byte order, and a
+// port.
 func address(text []byte) (a netip.AddrPort, ok bool) {
 	ip, port, ok := bytes.Cut(text, []byte(":"))
 	if !ok || len(ip) != 8 && len(ip) != 32 {
@@ -145,15 +154,15 @@ func address(text []byte) (a netip.AddrPort, ok bool) {
 	if err != nil || perr != nil {
 		return a, false
 	}
-	for i := 0; i < len(raw); i += 4 { // amd64 and arm64 begin with the last byte
+	for i := 0; i < len(raw); i += 4 { // amd64 and arm64 are little-endian
 		slices.Reverse(raw[i : i+4])
 	}
 	addr, _ := netip.AddrFromSlice(raw)
 	return netip.AddrPortFrom(addr.Unmap(), uint16(number)), true
 }
 
-// unix takes a line of the table of unix sockets: the seventh word is the inode, the eighth the path
-// of its server, if it has one.
+// unix adds the socket in a line of the table of Unix sockets. The seventh word is the inode, the
+// eighth the path of its server, if it has one.
 func (n *network) unix(f [][]byte) {
 	if len(f) < 7 {
 		return

@@ -10,7 +10,8 @@ import (
 	"ppscript/runtime/why"
 )
 
-// standing is how a thread that runs here is found now; false if it has ended, or changes just now.
+// standing reads the current state of a thread on this machine; false if the thread has ended, or
+// its state changed while it was read.
 func standing(tid int32) (s why.Standing, ok bool) {
 	dir := "/proc/" + strconv.Itoa(int(tid)) + "/"
 	before, ok := switches(dir)
@@ -23,7 +24,8 @@ func standing(tid int32) (s why.Standing, ok bool) {
 		text, _ := privilege.ReadFile(privilege.Processes, dir+name)
 		return strings.TrimSpace(string(text))
 	}
-	// "202 0x7f.. 0x80 ...": the call and its arguments; "-1 ..." in none, "running".
+	// "202 0x7f.. 0x80 ...": the call and its arguments; "-1 ..." means no call,
+	// "running" no known state.
 	words := strings.Fields(read("syscall"))
 	if ofKernel, _ := task.OfKernel(tid); len(words) > len(s.Args) && !ofKernel {
 		if nr, err := strconv.ParseInt(words[0], 10, 64); err == nil && nr >= 0 {
@@ -40,7 +42,8 @@ func standing(tid int32) (s why.Standing, ok bool) {
 	return s, ok && after == before
 }
 
-// switches reads how often a thread left its CPU, and whether it sleeps.
+// switches reads from /proc how often a thread left its CPU, and whether it
+// sleeps.
 func switches(dir string) (s why.Standing, ok bool) {
 	text, err := privilege.ReadFile(privilege.Processes, dir+"status")
 	if err != nil {
