@@ -1,5 +1,6 @@
-// What routines in C use of the kernel: types, and helpers by their numbers in uapi/linux/bpf.h. Object of
-// this package reads what clang makes of them.
+// Declarations for routines in C: the kernel's types, and its helpers by their numbers in
+// uapi/linux/bpf.h. Object of this package reads the object files that clang compiles from
+// routines.
 #ifndef PPSCRIPT_KERNEL_H
 #define PPSCRIPT_KERNEL_H
 
@@ -12,16 +13,17 @@ typedef long long s64;
 
 #define inline static __attribute__((always_inline)) inline
 
-// A routine is a function that programs call, or a program.
+// A routine is a function that programs call, or a whole program.
 #define routine __attribute__((section("routine"), used))
 
-// A map, or a number that is given when the routine is loaded, is a symbol that is not defined.
+// A map, or a number that is set when the routine is loaded, is an undefined symbol of the object.
 #define map(name) extern char name[]
 #define given(symbol) ((u64)(symbol))
 
 #define offset(type, member) __builtin_offsetof(type, member)
 
-// hide has clang forget what it knows of a number, so that its test stands where the verifier needs it.
+// hide prevents optimizations based on a number's value, so that clang keeps a check of the number
+// where the verifier needs it.
 #define hide(number) asm volatile("" : "+r"(number))
 
 static void *(*const map_lookup)(const void *map, const void *key) = (void *)1;

@@ -1,7 +1,7 @@
 //go:build ignore
 
-// The program that finds the frames of an interpreter; doc.go tells what it is for. late.go does the same
-// from outside. Numbers in capitals are constants of walker.go.
+// The program that finds the frames of an interpreter; doc.go describes its use. late.go does the
+// same in user space. Numbers in capitals are constants of walker.go.
 
 #include "kernel.h"
 
@@ -13,16 +13,17 @@ map(fresh);
 map(found);
 map(next);
 
-// thread_register is where a task has the register by which its thread's own memory is found.
+// thread_register is the offset in a task of the register that points to the thread's local
+// storage.
 extern char thread_register[];
 
-// A config is a Config.
+// Must match Config in Go.
 struct config {
 	u64 start, head, first, threads, next_interp, next_thread, thread_id, native, frame, holder, stack;
 	u64 code, body, previous, step, instr, owner, mask, size, entry, strings;
 };
 
-// What is stored, and read as a Stack.
+// A stack as it is stored; must match Stack in Go.
 struct stack {
 	u64 pid, count, cut;
 	struct frame {
@@ -30,13 +31,13 @@ struct stack {
 	} frames[MAX_FRAMES];
 };
 
-// A program's memory on a CPU.
+// The memory of the program on one CPU.
 struct memory {
 	struct stack stack;
-	u64 samples;               // that this CPU had
-	u8 frame[FRAME_ROOM + 8];  // of the interpreter, as read
-	u64 names[3];              // pointers that tell the code object
-	u64 busy;                  // 1 while a program uses it: one that interrupts that leaves nothing
+	u64 samples;               // number of samples of this CPU
+	u8 frame[FRAME_ROOM + 8];  // bytes of the interpreter's current frame
+	u64 names[3];              // pointers that identify the code object
+	u64 busy;                  // 1 while a program uses the memory; a program that interrupts it does nothing
 };
 
 struct sample {
@@ -49,21 +50,22 @@ _Static_assert(offset(struct stack, count) == STACK_COUNT && offset(struct stack
 _Static_assert(sizeof(struct stack) == STACK_SIZE && sizeof(struct memory) == MEMORY_SIZE, "maps");
 _Static_assert(sizeof(struct sample) == SAMPLE_SIZE, "ring");
 
-// word reads the word of the process at an address.
+// word reads a word of the process at an address.
 inline int word(u64 *to, u64 at) { return read_user(to, 8, at) == 0; }
 
-// via leaves at, or what the pointer leads to that lies from there at an offset, which is told as 1 more: 0
-// is that there is none.
+// via stores at, or, if offset is not 0, the pointer at address at + offset - 1. An offset is
+// increased by 1, so that 0 means that there is no pointer to follow.
 inline int via(u64 *to, u64 at, u64 offset)
 {
 	*to = at;
 	return !offset || word(to, at + offset - 1);
 }
 
-// field is a member of the frame that was read.
+// field is a member of the frame in m->frame.
 #define field(m, offset, type) (*(type *)((m)->frame + ((offset) & (FRAME_ROOM - 1))))
 
-// find finds the state of the running thread, by the address that pthread_self returns.
+// find finds the interpreter's state of the running thread, by the address that pthread_self
+// returns.
 inline int find(const struct config *c, u64 *thread)
 {
 	u64 self, interp, id;
@@ -87,8 +89,8 @@ inline int find(const struct config *c, u64 *thread)
 	return 0;
 }
 
-// innermost finds the innermost frame of the running thread, and where its frames end if they lie side by
-// side.
+// innermost finds the innermost frame of the running thread, and the end of its frames if they are
+// an array.
 inline int innermost(const struct config *c, u64 id, u64 *frame, u64 *end)
 {
 	u64 holder, size;
@@ -104,7 +106,7 @@ inline int innermost(const struct config *c, u64 id, u64 *frame, u64 *end)
 	return 1;
 }
 
-// called reports that the frame that was read was called from C; -1 is that it cannot be read.
+// called reports whether the frame in m->frame was called from C; -1 if that cannot be read.
 inline int called(const struct config *c, struct memory *m)
 {
 	u64 flags;
@@ -128,7 +130,8 @@ inline u64 mix(u64 hash, u64 v)
 	return hash ^ hash >> 31;
 }
 
-// walk follows the frames outwards, and leaves a hash of them; 0 is that there is none.
+// walk stores the frames from the innermost one outwards, and returns their hash; 0 if there are
+// none.
 inline u64 walk(const struct config *c, struct memory *m, u64 id)
 {
 	u64 at, end, code, i, hash = id >> 32;
@@ -170,7 +173,7 @@ inline u64 walk(const struct config *c, struct memory *m, u64 id)
 	return i ? hash : 0;
 }
 
-// keep keeps the stack under its hash, and says that it is new if it is.
+// keep stores the stack by its hash, and adds it to fresh if it is new.
 inline void keep(struct memory *m, u64 hash)
 {
 	u64 pid = m->stack.pid;
@@ -180,7 +183,8 @@ inline void keep(struct memory *m, u64 hash)
 	map_update(&fresh, &hash, &pid, UPDATE_ANY);
 }
 
-// sample walks in the memory of the CPU, and leaves the sample in its ring, or the hash of the stack at to.
+// sample walks with the memory of the CPU. It stores the hash of the stack in to, or, if to is 0, a
+// sample in the CPU's ring.
 inline void sample(u64 *to)
 {
 	u32 index = 0;
@@ -211,14 +215,14 @@ inline void sample(u64 *to)
 	m->busy = 0;
 }
 
-// beside is called beside another program, which knows nothing of it.
+// beside is attached beside another program, which does not depend on it.
 routine int beside(void *context)
 {
 	sample(0);
 	return 1;
 }
 
-// front tells another program what it found, and calls it.
+// front stores the hash of the stack for another program, and calls that program.
 routine int front(void *context)
 {
 	u32 index = 0;

@@ -1,7 +1,8 @@
 //go:build ignore
 
-// Routines that walk the user stack of the running task by unwind tables; frames.go tells how programs call
-// them. Numbers in capitals are constants of package load and unwind, and of frames.go.
+// Routines that walk the user stack of the running task by unwind tables; frames.go describes how
+// programs call them. Numbers in capitals are constants of packages load and unwind, and of
+// frames.go.
 
 #include "kernel.h"
 
@@ -14,7 +15,8 @@ map(walkask);
 map(walkasked);
 map(walkstats);
 
-// A stack as a program keeps it: kernel addresses, with as much room as there may be, then those of the user.
+// A stack in a program's memory: the kernel addresses, with room for the largest number, then the
+// user addresses.
 struct chain {
 	u32 process, exec;
 	u64 kernel, user; // bytes of addresses
@@ -22,19 +24,19 @@ struct chain {
 	u64 words[];
 };
 
-// What is known of a process.
+// The state of a process.
 struct process {
-	u64 ranges; // those of the process: the first, then how many
+	u64 ranges; // the process's entries in walkranges: the first, then the number
 	u32 exec, unused;
 };
 
-// Mapped code, see load.WalkRange.
+// A range of mapped code, see load.WalkRange.
 struct range {
 	u64 start, length, delta;
 	u32 at, blocks;
 };
 
-// A rule of unwind.Rule.
+// An unwind rule, see unwind.Rule.
 struct rule {
 	u8 kind, reg, bp, bx;
 	s32 off, add, bp_off, bx_off;
@@ -46,42 +48,42 @@ struct registers {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };
 
-// Registers that a handler of signals goes back to: uc.uc_mcontext of struct rt_sigframe, see
-// arch/x86/include/asm/sigframe.h.
+// Registers that are restored when a signal handler returns: uc.uc_mcontext of struct rt_sigframe,
+// see arch/x86/include/asm/sigframe.h.
 struct context {
 	u64 r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip;
 };
 
-#define SIGNAL_CONTEXT 40 // from the stack pointer at the return of the handler
+#define SIGNAL_CONTEXT 40 // offset from the stack pointer at the return of the handler
 
-// FRAME is how many bytes are read below a CFA: the return address and all that a function saves lie there
-// nearly always.
+// FRAME is the number of bytes that are read below a CFA. They nearly always contain the return
+// address and all registers that a function saves.
 #define FRAME 64
 
-// The state of a walk, of which the verifier assumes nothing.
+// The state of a walk. The verifier does not track the values in it.
 struct walk {
 	u64 sp, bp, bx, pc;
-	u64 called;   // 1 if the code was returned to, 0 if it was interrupted
+	u64 called;   // 1 if pc is a return address, 0 if the code was interrupted there
 	u64 n, limit; // bytes of addresses
 	u32 first, ranges; // of the process
 	u64 stop;          // load.WalkStop
-	u64 by;            // frames by pointer
-	u64 others;        // 1 while r10 and r12 to r15 are those of the frame
+	u64 by;            // number of frames found by frame pointers
+	u64 others;        // 1 while r10 and r12 to r15 have the values of the current frame
 	u64 r10, r12, r13, r14, r15;
-	struct range range; // at hand, a copy
-	volatile u64 index; // of a range, or a row: the verifier follows each number that it knows by itself
-	union {             // what was read of the stack
+	struct range range; // copy of the current range
+	volatile u64 index; // of a range or row: the verifier would explore each known value separately
+	union {             // data read from the stack
 		u8 bytes[FRAME];
 		u64 words[FRAME / 8];
 		struct context context;
 	} read;
 };
 
-// A turn is what the loop is called with, on the stack of the program.
+// A turn has the arguments of the loop, on the stack of the program.
 struct turn {
 	struct walk *walk;
 	u8 *words;
-	u64 room; // bytes for these
+	u64 room; // bytes of room in words
 };
 
 _Static_assert(offset(struct chain, process) == CHAIN_TASK && offset(struct chain, kernel) == CHAIN_KERNEL &&
@@ -101,13 +103,13 @@ _Static_assert(sizeof(struct rule) == RULE_SIZE && offset(struct rule, kind) == 
 _Static_assert(sizeof(struct walk) == STATE_SIZE && offset(struct walk, n) == STATE_N &&
 	offset(struct walk, stop) == STATE_STOP && offset(struct walk, others) == STATE_OTHERS, "frames.go");
 
-// How a turn goes on: the walk ends with a load.WalkStop, or does not.
+// The result of a turn: a load.WalkStop, which ends the walk, or one of these.
 enum { ON = -1, BY_FRAME_POINTER = -2, SWITCHES = -3 };
 
-// within reports that the range at hand has an address.
+// within reports whether the current range contains an address.
 inline int within(struct walk *w, u64 pc) { return pc - w->range.start < w->range.length; }
 
-// find_range finds the range of an address, most often that of the turn before, and copies it.
+// find_range makes the range of an address the current one. Usually it already is.
 inline int find_range(struct walk *w, u64 pc)
 {
 	u32 key;
@@ -138,7 +140,7 @@ inline int find_range(struct walk *w, u64 pc)
 	return 0;
 }
 
-// find_rule finds the rule of an address in the range at hand; none is that there are no tables.
+// find_rule finds the rule of an address in the current range; 0 if there are no tables.
 inline struct rule *find_rule(struct walk *w, u64 pc)
 {
 	u64 at = pc - w->range.delta, end;
@@ -172,7 +174,7 @@ inline struct rule *find_rule(struct walk *w, u64 pc)
 	return map_lookup(&walkrules, &key);
 }
 
-// base finds what the CFA is told from: a register.
+// base reads the register that the CFA is relative to.
 inline int base(struct walk *w, u8 reg, u64 *value)
 {
 	switch (reg) {
@@ -192,8 +194,8 @@ inline int base(struct walk *w, u8 reg, u64 *value)
 	return 0;
 }
 
-// saved is the caller's value of a register. One that cannot be read stays: in the middle of an epilogue it
-// was popped.
+// saved returns the caller's value of a register. If it cannot be read, it is unchanged: in the
+// middle of an epilogue it is already restored.
 inline u64 saved(struct walk *w, int whole, u64 cfa, u8 how, s64 off, u64 now)
 {
 	u64 value, at = off + FRAME;
@@ -209,7 +211,7 @@ inline u64 saved(struct walk *w, int whole, u64 cfa, u8 how, s64 off, u64 now)
 	return read_user(&value, 8, at) ? now : value;
 }
 
-// caller goes to the caller of the function whose CFA is known.
+// caller moves to the caller of a function, whose CFA is given.
 inline int caller(struct walk *w, struct rule *r, u64 cfa)
 {
 	u64 bp, bx, *back = &w->read.words[FRAME / 8 - 1];
@@ -234,7 +236,7 @@ inline int caller(struct walk *w, struct rule *r, u64 cfa)
 	return ON;
 }
 
-// by_signal goes from where a handler of signals returns to to the code that the signal interrupted.
+// by_signal moves from the return of a signal handler to the code that the signal interrupted.
 inline int by_signal(struct walk *w)
 {
 	struct context *c = &w->read.context;
@@ -254,7 +256,7 @@ inline int by_signal(struct walk *w)
 	return w->pc ? ON : END;
 }
 
-// by_table goes to the caller by the rule of an address.
+// by_table moves to the caller by the rule of an address.
 inline int by_table(struct walk *w, u64 pc)
 {
 	if (!find_range(w, pc))
@@ -297,8 +299,8 @@ inline int by_table(struct walk *w, u64 pc)
 	return caller(w, r, cfa);
 }
 
-// by_pointer goes to the caller by the frame pointer: a pair of addresses higher up the stack, or, in
-// functions that switch stacks, anywhere.
+// by_pointer moves to the caller by the frame pointer. It points to a pair of addresses higher up
+// the stack, or, in functions that switch stacks, anywhere.
 inline int by_pointer(struct walk *w, int anywhere)
 {
 	u64 bp = w->bp, *pair = w->read.words;
@@ -319,7 +321,7 @@ inline int by_pointer(struct walk *w, int anywhere)
 	return ON;
 }
 
-// walk_frame is a turn: it writes an address and goes to its caller.
+// walk_frame is one turn of the loop: it writes an address and moves to its caller.
 routine long walk_frame(u64 number, struct turn *t)
 {
 	struct walk *w = t->walk;
@@ -328,7 +330,7 @@ routine long walk_frame(u64 number, struct turn *t)
 	if (n < w->limit && n < t->room) {
 		*(u64 *)(t->words + n) = pc;
 		w->n = n + 8;
-		// The address that is returned to may be behind the end of its function.
+		// A return address may be after the end of its function.
 		next = by_table(w, pc - w->called);
 		if (next == BY_FRAME_POINTER || next == SWITCHES)
 			next = by_pointer(w, next == SWITCHES);
@@ -348,7 +350,7 @@ inline void count(int stat, u64 n)
 		stats[stat] += n;
 }
 
-// ask asks for the tables of the process, unless that was done just now.
+// ask requests the tables of the process, unless it did so a short time ago.
 inline void ask(struct chain *s)
 {
 	struct {
@@ -366,9 +368,9 @@ inline void ask(struct chain *s)
 	ringbuf_output(&walkask, &question, sizeof(question), 0);
 }
 
-// walk_begin begins a walk of so many bytes of addresses at the registers that the task had as it entered the
-// kernel, or was interrupted. 1 is that frame pointers are to be followed: nothing is known of the process,
-// or it is none of 64 bits.
+// walk_begin begins a walk of up to limit bytes of addresses, with the registers that the task had
+// when it entered the kernel or was interrupted. It returns 1 if the program must use frame
+// pointers instead: there are no tables of the process, or it is no 64-bit process.
 routine long walk_begin(struct chain *s, struct walk *w, u64 limit)
 {
 	struct registers *r = task_registers(current_task_btf());
@@ -389,7 +391,7 @@ routine long walk_begin(struct chain *s, struct walk *w, u64 limit)
 	w->limit = limit;
 	u32 exec = s->exec + 1;
 	struct process *p = map_lookup(&walkprocs, &s->process);
-	if (!p || p->exec && p->exec != exec) { // it runs another program by now
+	if (!p || p->exec && p->exec != exec) { // it has executed another program since
 		ask(s);
 		count(UNKNOWN, 1);
 		return 1;
@@ -400,8 +402,9 @@ routine long walk_begin(struct chain *s, struct walk *w, u64 limit)
 	return 0;
 }
 
-// walk_end counts how a walk ended, and notes the addresses that it found. 1 is that frame pointers are to be
-// followed, since nothing is known of the code where the task was interrupted.
+// walk_end counts how a walk ended, and stores the number of addresses that it found. It returns 1
+// if the program must use frame pointers, since there are no tables for the code where the task was
+// interrupted.
 routine long walk_end(struct chain *s, struct walk *w, u64 most)
 {
 	u32 key = 0;
@@ -411,7 +414,7 @@ routine long walk_end(struct chain *s, struct walk *w, u64 most)
 			count(UNKNOWN, 1);
 			return 1;
 		}
-		w->n -= 8; // no code: no address of this stack
+		w->n -= 8; // the last address is not in code
 	}
 	u64 *stats = map_lookup(&walkstats, &key), stop = w->stop;
 	if (stats) {
@@ -425,8 +428,8 @@ routine long walk_end(struct chain *s, struct walk *w, u64 most)
 	return 0;
 }
 
-// Two numbers of a stack: a polynomial of its words, and one of xored words, whose high bits come down at
-// each step.
+// Two hashes of a stack: a polynomial of its words, and a hash of xored words, whose high bits are
+// mixed into the low ones at each step.
 struct hash {
 	u64 sum, mixed;
 };
@@ -438,14 +441,14 @@ inline void mix(struct hash *h, u64 v)
 	h->mixed ^= h->mixed >> 29;
 }
 
-// mix_words adds so many bytes of words, for which there is room.
+// mix_words adds words up to size bytes, and at most room words.
 inline void mix_words(struct hash *h, u64 *words, u64 room, u64 size)
 {
 	for (u64 i = 0; i < room && 8 * i < size; i++)
 		mix(h, words[i]);
 }
 
-// walk_hash leaves a hash of a stack, which is 0 if there is none.
+// walk_hash stores the hash of a stack in to; it is 0 for an empty stack.
 routine long walk_hash(struct chain *s, u64 kernel_room, u64 user_room, struct hash *to)
 {
 	struct hash h = {};

@@ -1,11 +1,12 @@
-// Routines of tests.
+// Routines for tests.
 
 #include "kernel.h"
 
 map(control);
 extern char number[];
 
-// count_down is a turn that counts a word of a map down, whose address the program has.
+// count_down is the body of a loop (a turn). It counts down a word of a map, whose address the
+// program passes.
 routine long count_down(u64 turn, u64 **memory)
 {
 	u64 *left = *memory;

@@ -1,5 +1,5 @@
-/* The traced program of the rows about a function of a C program: calls it so many times on
- * CPU 0, and writes the median time of a call, times the calls, and when it began. */
+/* The traced program of benchmarks about a function of a C program. It calls the function on CPU 0, and
+ * writes the median time of a call multiplied by the number of calls, and when it began. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-// A program that does known work: work CALLS ROUNDS makes CALLS calls of getppid, and some others, in each of
-// ROUNDS rounds, which sleep in between; work PERCENT MS burn computes for so long, PERCENT of the usual work
-// in parse: CPUs differ by ten times in how much that is.
+// A program that does known work. "work CALLS ROUNDS" makes CALLS calls of getppid, and some others, in
+// each of ROUNDS rounds, with a sleep between rounds. "work PERCENT MS burn" computes for MS of CPU time,
+// with PERCENT of the usual work in parse. Time is given, since CPUs differ in speed by up to ten times.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -9,7 +9,7 @@
 
 volatile unsigned long sum;
 
-// A sum in memory is faster or slower by half from run to run, by where it lies; one in a register is not.
+// A sum in memory would be slower by up to half, depending on its address. So it is in a register.
 #define ADD(by) \
 	do { \
 		unsigned long s = sum; \

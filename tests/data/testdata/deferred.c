@@ -1,4 +1,4 @@
-// Burns time in user code and in the kernel, and sleeps, on known stacks: of make-deferred.sh.
+// Uses time in user code and in the kernel, and sleeps, with known stacks; used by make-deferred.sh.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,8 +1,8 @@
-// A compiler as small as can be: it makes two functions at one address, one after the other, runs each
-// for as many turns as it is told, and tells of them in a jitdump (perf's
-// tools/perf/Documentation/jitdump-specification.txt). Usage: jitter DIR TURNS_FIRST TURNS_SECOND TURNS_MOVED ROUNDS
-// It prints the CPU time of each, in ns. With "map" for DIR it tells of two places in /tmp/perf-PID.map instead,
-// which it removes when it ends.
+// A minimal JIT compiler. It makes two functions at one address, one after the other, runs each for the
+// given number of turns, and describes them in a jitdump (tools/perf/Documentation/jitdump-specification.txt).
+// Usage: jitter DIR TURNS_FIRST TURNS_SECOND TURNS_MOVED ROUNDS. It prints the CPU time of each, in ns.
+// With "map" for DIR it describes two functions in /tmp/perf-PID.map instead, and removes that file at
+// its end.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -70,7 +70,7 @@ static void move(void *from, void *to, size_t n, uint64_t index)
 // mov rax, rdi; loop: dec rax; jnz loop; ret
 static const unsigned char spin[] = { 0x48, 0x89, 0xf8, 0x48, 0xff, 0xc8, 0x75, 0xfb, 0xc3 };
 
-// turn runs code for so many turns, and returns the CPU time that it took.
+// turn runs code for a number of turns, and returns the CPU time in ns.
 static uint64_t turn(void *code, const char *turns)
 {
     uint64_t begin = now(CLOCK_PROCESS_CPUTIME_ID);
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
             if (i < 2) {
                 memcpy(code, spin, sizeof spin);
                 load(names[i], code, sizeof spin, i);
-            } else { // the second one goes elsewhere
+            } else { // the second one is at another address
                 at = code + 4096;
                 memcpy(at, spin, sizeof spin);
                 move(code, at, sizeof spin, 1);

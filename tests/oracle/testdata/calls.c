@@ -1,4 +1,4 @@
-/* Calls by known numbers: work_a 10 times, work_b 25 times, rest 5 times. */
+/* Calls with known numbers: work_a 10 times, work_b 25 times, rest 5 times. */
 __attribute__((noinline)) void work_a(void) { __asm__ volatile(""); }
 __attribute__((noinline)) void work_b(void) { __asm__ volatile(""); }
 __attribute__((noinline)) void rest(void) { __asm__ volatile(""); }

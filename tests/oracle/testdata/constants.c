@@ -1,5 +1,5 @@
-// Opens 60 files that are not there. Their names are constants, each in a page that nobody has
-// touched before the C library hands it to the kernel.
+// Opens 60 files that do not exist. Their names are constants, each in a page that was not
+// accessed before the C library passes its address to the kernel.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* A program whose time is known: three quarters in hot_a, a quarter in hot_b,
- * both called by middle. It computes for so many milliseconds of CPU time, since
- * CPUs differ by far in how many rounds they do meanwhile, and ends. */
+/* A program with known shares of time: three quarters in hot_a, a quarter in hot_b,
+ * both called by middle. It computes for a number of milliseconds of CPU time, not
+ * for a number of rounds, since CPUs differ much in speed. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/time.h>
@@ -10,7 +10,7 @@ static volatile sig_atomic_t over;
 
 static void end(int sig) { over = sig; }
 
-/* A sum in memory is faster or slower by half, by where it and the loop lie; one in a register is not. */
+/* A sum in memory would be slower by up to half, depending on addresses. So it is in a register. */
 #define HOT(name) \
 	__attribute__((noinline, aligned(64))) void name(long n) \
 	{ \
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 {
 	long ms = argc > 1 ? atol(argv[1]) : 50;
 	struct itimerval time = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
-	signal(SIGPROF, end); /* asking for the time would be seen in samples */
+	signal(SIGPROF, end); /* calls that read the time would be in samples */
 	setitimer(ITIMER_PROF, &time, NULL);
 	while (!over)
 		middle(50000);

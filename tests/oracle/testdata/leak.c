@@ -1,5 +1,5 @@
-/* Sixty allocations, of which leaky's ten are never freed; with an argument all
- * are. */
+/* Makes sixty allocations. The ten of leaky are never freed, unless there is an
+ * argument. */
 #include <stdlib.h>
 
 __attribute__((noinline)) void *leaky(int n) { void *p = malloc(n); *(volatile char *)p = 1; return p; }

@@ -1,6 +1,6 @@
-/* The kernel keeps each message that is sent until somebody receives it: of
- * thirty, ten of 1000 bytes and five of 500 stay, unless all are received. The
- * number of the queue is printed; with a second argument that queue is removed. */
+/* The kernel keeps each message until it is received. Thirty are sent, of which ten
+ * of 1000 bytes and five of 500 bytes remain, unless all are received. It prints
+ * the number of the queue; with a second argument it removes that queue. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Functions with the names that Rust's compiler makes: both of its manglings,
+/* Functions with names in the two mangling schemes of Rust's compiler,
  * with generics, closures, traits, escapes and hashes. */
 #define KEEP __attribute__((noinline, noclone))
 #define NAMED(f, name) KEEP long f(long n) __asm__(name)

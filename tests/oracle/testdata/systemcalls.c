@@ -1,5 +1,5 @@
-// It makes known numbers of system calls, whose events have other names than the calls, fail, or are those
-// of 32 bits: these have numbers of their own, and no events.
+// Makes known numbers of system calls: calls whose events have other names, calls that fail, and 32-bit
+// calls, which have different numbers and no events.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/syscall.h>
@@ -7,7 +7,7 @@
 
 static void none(int signal)
 {
-	_exit(0); // this kernel has no calls of 32 bits
+	_exit(0); // this kernel has no 32-bit calls
 }
 
 int main(void)
@@ -28,7 +28,7 @@ int main(void)
 #ifdef __x86_64__
 	signal(SIGSEGV, none);
 	for (i = 0; i < 19; i++) {
-		long number = 64; // getppid of 32 bits, and semget of 64
+		long number = 64; // getppid for 32 bits, but semget for 64 bits
 		asm volatile("int $0x80" : "+a"(number) : : "memory");
 	}
 #endif

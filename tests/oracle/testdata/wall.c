@@ -1,9 +1,9 @@
-// Threads that burn, sleep, wait for a mutex, for a pipe and for a CPU. Each says at its end how
-// long it took, and what the kernel says that it ran and waited for a CPU, in ns:
+// Threads that compute, sleep, or wait for a mutex, a pipe or a CPU. At its end each prints its time, and
+// the kernel's accounts of its running time and its time of waiting for a CPU, in ns:
 //
 //	NAME wall ran queued known
 //
-// known is what the thread itself measured around the call that it is about.
+// known is the time that the thread itself measured around the relevant call.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ BURN(parallel)
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int data[2], start[2];
 
-// Frame pointers miss who calls a function of the C library that has none: these are in between.
+// Frame pointers miss the caller of a C library function that has none, so these are in between.
 #define BETWEEN static __attribute__((noinline))
 
 BETWEEN void nap(long ms)
@@ -110,7 +110,7 @@ BETWEEN long reader(void)
 	return now(CLOCK_MONOTONIC) - t;
 }
 
-// hog wakes queued, and keeps it from the CPU for 200 ms.
+// hog wakes the thread queued, and then keeps the CPU for 200 ms.
 BETWEEN long hog(void)
 {
 	fifo(2);
@@ -165,7 +165,7 @@ static void *beside(void *arg)
 int main(int argc, char **argv)
 {
 	if (argc > 1) {
-		// Alone for 300 ms, then two threads for 300 ms, both at once.
+		// One thread for 300 ms, then two threads at the same time for 300 ms.
 		pthread_t t[2];
 		struct sched_param p = {.sched_priority = 1};
 		sched_setscheduler(0, SCHED_FIFO, &p);
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 	pthread_t t[N];
 	if (pipe(data) || pipe(start))
 		return 1;
-	setpriority(PRIO_PROCESS, 0, -20); // what they do after their last word is short
+	setpriority(PRIO_PROCESS, 0, -20); // their work after the last output is short
 	for (int i = 0; i < N; i++) {
 		jobs[i].begin = now(CLOCK_MONOTONIC);
 		pthread_create(&t[i], NULL, work, &jobs[i]);

@@ -1,4 +1,4 @@
-/* Burns three parts of its time in one function and one in another, for so many milliseconds of CPU time. */
+/* Spends three quarters of its CPU time in one function and a quarter in another; its argument is in ms. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/time.h>
@@ -8,7 +8,7 @@ static volatile sig_atomic_t over;
 
 static void end(int sig) { over = sig; }
 
-/* The same loop takes up to twice as long where it begins elsewhere in a line of the cache. */
+/* A loop may take up to twice as long, depending on its position in a cache line. */
 #define BURN __attribute__((noinline, aligned(64))) void
 
 BURN burn_much(void)
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 	long ms = argc > 1 ? atol(argv[1]) : 300;
 
 	struct itimerval time = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
-	signal(SIGPROF, end); /* asking for the time would be seen in samples */
+	signal(SIGPROF, end); /* calls that read the time would be in samples */
 	setitimer(ITIMER_PROF, &time, NULL);
 	while (!over) {
 		burn_much();

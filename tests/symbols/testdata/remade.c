@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Functions whose parameters are not in the registers that their order tells. */
+/* Functions whose parameters are not in the registers of the calling convention. */
 
 struct large { long v[4]; };
 struct pair { long x, y; };

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-/* Functions with structures that are passed in registers, or not. */
+/* Functions with structures that are passed in registers or in memory. */
 
 struct span { const char *name; unsigned count; short low; signed char tag; };
 struct pair { int x, y; };

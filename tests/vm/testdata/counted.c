@@ -1,5 +1,5 @@
-// A program whose instructions are known: the argument times two, and those of
-// starting a static program, which are some ten thousand.
+// A program with a known number of instructions: the argument times two, and about
+// ten thousand for the start of a static program.
 #include <stdlib.h>
 
 int main(int argc, char **argv)

@@ -1,21 +1,21 @@
 /*
- * Spans whose causes are known. Each scenario runs once, in a thread with its name, which marks its span
- * by getpgid(MARK) at the beginning and getsid(MARK) at the end, calls that fail at once and do nothing.
- * It measures itself on CLOCK_MONOTONIC and by the kernel's own accounts, and prints the truth, a line of
- * JSON each:
+ * Spans whose causes are known. Each scenario runs once, in a thread with its name. The thread marks its
+ * span by getpgid(MARK) at the begin and getsid(MARK) at the end, which fail immediately and do nothing.
+ * It measures itself on CLOCK_MONOTONIC and by the kernel's own accounts, and prints the truth (the real
+ * causes) as a line of JSON:
  *
  *	{"name":"timer","tid":12,"ns":10000000,
  *	 "parts":[{"kind":"timer","chain":"timer","least":9990000,"most":9990000}]}
  *
- * A part is what so much of the span went to: the kind of the cause, and the names of the threads that lead
- * to it, the span's first. "stolen" are interrupts and softirqs together. What is not told is the work around
- * it, and chance.
+ * A part is a cause with bounds for its time: the kind of the cause, and the names of the threads on the
+ * path to it, the span's thread first. "stolen" is the sum of interrupts and softirqs. The rest of the span
+ * is overhead and chance.
  *
  *	causes [-d DISK] [-g CGROUP] [-o FILE] [-w MS] [NAME...]
  *
- * DISK is one, or a directory on one, CGROUP a directory of the cpu controller that this program may fill; scenarios
- * that need one which is not given are left out. Before each it waits for MS. The truth goes to FILE, if one is given. Threads are of real-time priority, so that nobody else is in
- * their way; where that is not allowed they are as others are.
+ * DISK is a disk, or a directory on one. CGROUP is a directory of the cpu controller that this program may change.
+ * Scenarios without their DISK or CGROUP are left out. -w waits for MS before each scenario. -o writes the truth to
+ * FILE. Threads have real-time priority, if that is allowed, so that other threads do not delay them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -70,7 +70,7 @@ static int64_t compute(int64_t ns)
 	return now() - from;
 }
 
-/* compute_alone is compute of a thread that is not always on a CPU: away is what takes long. */
+/* compute_alone is compute for a thread that may lose its CPU: long steps of the clock do not count. */
 static int64_t compute_alone(int64_t ns)
 {
 	int64_t last = now(), time, sum = 0;
@@ -96,7 +96,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* accounts are how long a thread was on a CPU, and how long it wanted one. */
+/* accounts are the times for which a thread was on a CPU, and waited for one, in ns. */
 struct accounts {
 	int64_t wall, cpu, delay;
 };
@@ -121,8 +121,8 @@ static struct accounts since(struct accounts a)
 	return (struct accounts){b.wall - a.wall, b.cpu - a.cpu, b.delay - a.delay};
 }
 
-/* What is told of a span lies between the accounts within it and those around it: to ask for them takes time,
- * in which the thread may lose its CPU, for as long as a quota holds it. */
+/* The truth of a span is between the accounts within it and the accounts around it: reading them takes time,
+ * in which the thread may lose its CPU, or be held by a quota. */
 static int64_t blocked(struct accounts a) { return a.wall - a.cpu - a.delay; }
 
 /* Threads. */
@@ -136,7 +136,7 @@ static int pin(int cpu)
 	return sched_setaffinity(0, sizeof set, &set);
 }
 
-/* be names the calling thread, sets its CPU and its priority: of real time, or 0. */
+/* be sets the name, the CPU and the priority of the calling thread: a real-time priority, or 0. */
 static void be(const char *name, int cpu, int priority)
 {
 	struct sched_param p = {.sched_priority = priority};
@@ -146,7 +146,7 @@ static void be(const char *name, int cpu, int priority)
 	sched_setscheduler(0, priority ? SCHED_FIFO : SCHED_OTHER, &p);
 }
 
-/* A side is a thread beside the span's. */
+/* A side is another thread of a scenario. */
 struct side {
 	pthread_t thread;
 	void (*work)(struct side *);
@@ -154,8 +154,8 @@ struct side {
 	int cpu, priority;
 	_Atomic int ready; /* the span may begin */
 	_Atomic int begun; /* the span has begun */
-	int64_t ns, at;    /* what it measured */
-	int64_t most;      /* if ns is the least */
+	int64_t ns, at;    /* its measurements */
+	int64_t most;      /* upper bound, if ns is a lower bound */
 	int *word;
 };
 
@@ -204,7 +204,7 @@ static void end(struct truth *t)
 	t->to = now();
 }
 
-/* between tells of the truth; chain are the threads' names behind the span's. */
+/* between adds a part to the truth; chain has the names of the threads after the span's. */
 static void between(struct truth *t, const char *kind, const char *chain, int64_t least, int64_t most)
 {
 	size_t n = strlen(t->parts);
@@ -218,7 +218,7 @@ static void part(struct truth *t, const char *kind, const char *chain, int64_t n
 	between(t, kind, chain, ns, ns);
 }
 
-/* Locks, as programs have them: 0 is free, 1 is held, 2 is waited for. */
+/* Locks like the ones of the C library: 0 is free, 1 is held, 2 is held and waited for. */
 
 static void lock(int *word)
 {
@@ -236,7 +236,7 @@ static void unlock(int *word)
 		syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* wait_lock is a span that waits for a lock that another holds who does work. */
+/* wait_lock is a span that waits for a lock that another thread holds while it does work. */
 static void wait_lock(struct truth *t, struct side *s, void (*work)(struct side *))
 {
 	int word = 0;
@@ -296,7 +296,7 @@ static void mutex_compute(struct truth *t)
 	part(t, "user code", "mutex-compute-h", s.ns);
 }
 
-/* disk_file opens a disk, or a file that was written to one, to be read from there. */
+/* disk_file opens a disk for reading, or a new file on one. */
 static int disk_file(void)
 {
 	static char block[1 << 20];
@@ -330,8 +330,8 @@ static int disk_file(void)
 static int disk = -1;
 static void *disk_buffer;
 
-/* A host takes a CPU away when the device is asked, and the request may be done when it comes back: to the
- * kernel that is no time at all, neither of the thread nor of the disk. */
+/* A hypervisor may take the CPU away while the device is accessed, and the request may be complete when the CPU
+ * comes back. To the kernel, that time does not exist, neither for the thread nor for the disk. */
 static int has_host(void)
 {
 	long steal = 0;
@@ -352,9 +352,9 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* read_disk reads for some time and tells how long it was blocked for that: at least, and at most. To ask a clock
- * takes time, in which a host may take the CPU away: the time on the CPU is taken within the wall's, and around it.
- * A host that takes it for long makes one read as long as many others: the least is told without such reads. */
+/* read_disk reads for some time and measures bounds for the time for which it was blocked. Reading a clock takes
+ * time, in which a hypervisor may take the CPU away. So the CPU time is read both within and around the wall time.
+ * If a hypervisor takes the CPU for long, one read is as long as many others: the lower bound omits such reads. */
 static void read_disk(int64_t ns, int64_t *least, int64_t *most)
 {
 	static int64_t blocked[1 << 14];
@@ -433,7 +433,7 @@ static void computes(struct truth *t)
 }
 
 /* A chain of processes: a pipe to the first, a socket to the second, an eventfd to the third, a pipe back.
- * Each computes before it passes the word on. */
+ * Each computes before it writes to the next one. */
 
 static void pass(int from, int to, int64_t *ns)
 {
@@ -504,7 +504,7 @@ static void child(struct truth *t)
 	part(t, "user code", "child-c", *ns);
 }
 
-/* A thread that cannot have its CPU, since another keeps it. */
+/* A thread that waits for its CPU, which another thread keeps. */
 
 static void hog(struct side *s)
 {
@@ -547,7 +547,7 @@ static void put(const char *dir, const char *file, const char *text)
 	close(fd);
 }
 
-/* in_cgroup moves the calling process there, which is made. */
+/* in_cgroup makes a cgroup and moves the calling process to it. */
 static void in_cgroup(const char *name)
 {
 	char dir[PATH_MAX];
@@ -557,7 +557,7 @@ static void in_cgroup(const char *name)
 	put(dir, "cgroup.procs", "0");
 }
 
-/* The other is a process of another cgroup, which has as much right to the CPU. */
+/* A process of another cgroup has the CPU, with an equal share. */
 static void behind_cgroup(struct truth *t)
 {
 	_Atomic int *state = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -588,7 +588,7 @@ static void behind_cgroup(struct truth *t)
 	between(t, "user code", "", a.cpu, all.cpu);
 }
 
-/* A cgroup that may compute 5 ms of each 50. */
+/* A cgroup with a quota of 5 ms of CPU time in each 50 ms. */
 static void quota(struct truth *t)
 {
 	char dir[PATH_MAX], max[PATH_MAX + 10];
@@ -627,7 +627,7 @@ static void quota(struct truth *t)
 	*t = *shared;
 }
 
-/* The lock's holder cannot have its CPU, since a third keeps it. */
+/* The lock's holder waits for its CPU, which a third thread keeps. */
 
 static void hog_cpu(struct side *s)
 {
@@ -661,8 +661,8 @@ static void inversion(struct truth *t)
 	part(t, "user code", "inversion-h", s.at);
 }
 
-/* A lock of the kernel: who writes to a file waits for who writes to it already, and was put off the same
- * CPU, since who waits for somebody on another one does so computing. */
+/* A lock of the kernel: a thread writes to a file and waits for another writer, which was preempted on the
+ * same CPU. (A thread that waits for a writer on another CPU would spin.) */
 
 static int shared_file;
 static char *much;
@@ -700,7 +700,7 @@ static void kernel_lock(struct truth *t)
 	part(t, "system call", "kernel-lock-h", s.at - from);
 }
 
-/* Pages that were not there, of which the CPU finds out one by one. */
+/* Page faults: pages that are not present are accessed one by one. */
 static void faults(struct truth *t)
 {
 	enum { PAGES = 4000 };
@@ -715,11 +715,11 @@ static void faults(struct truth *t)
 	took = now() - from;
 	end(t);
 	munmap(memory, PAGES * 4096);
-	between(t, "page fault", "", took / 2, took); /* but for the way in and out */
+	between(t, "page fault", "", took / 2, took); /* without the time to enter and leave the kernel */
 }
 
-/* Packets that come in on the span's CPU, in a network of their own, until the span has ended. What the
- * CPU was away for are the gaps between the times that the span asks for. */
+/* Packets arrive on the span's CPU, in a separate network namespace, until the span has ended. The time of
+ * their softirqs is the sum of the gaps between the span's readings of the clock. */
 
 static void storm(struct side *s)
 {
@@ -733,7 +733,7 @@ static void storm(struct side *s)
 	close(fd);
 }
 
-/* own_network has the calling process leave the machine's: its packets to itself arrive on CPU 0. */
+/* own_network moves the calling process to a new network namespace, whose packets to itself arrive on CPU 0. */
 static int own_network(void)
 {
 	char dir[] = "/tmp/causes.XXXXXX";
@@ -779,13 +779,13 @@ static void softirqs(struct truth *t)
 	}
 	end(t);
 	s.begun = 1;
-	/* Events do not tell of the way into an interrupt and out of it, nor of what a host does meanwhile. */
+	/* Events do not show the time to enter and leave an interrupt, nor the time of a hypervisor. */
 	between(t, "stolen", "", gaps / 3, gaps);
 	*shared = *t;
 	_exit(0);
 }
 
-/* All of them. */
+/* All scenarios. */
 
 struct scenario {
 	const char *name;
@@ -833,8 +833,8 @@ static int wanted(struct scenario *s, char **names)
 	return !*names;
 }
 
-/* Someone works on each CPU when nobody else does: kernels have been seen that keep from perf what happens while
- * a CPU rests. */
+/* keep_busy uses a CPU when no other thread does, since some kernels do not report events to perf while a CPU
+ * is idle. */
 static void *keep_busy(void *cpu)
 {
 	struct sched_param p = {0};

@@ -1,4 +1,4 @@
-/* Two threads each want one of several locks, which lie in different places; each holds it for 20 ms. */
+/* For each of several locks at different kinds of addresses, two threads take it and hold it for 20 ms. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>

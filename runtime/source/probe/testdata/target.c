@@ -1,4 +1,4 @@
-/* The target of live tests: every number that it produces is known. */
+/* The target of live tests: all numbers of its calls are known. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ __attribute__((noinline)) long work(int a, const char *s, long b) {
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
-/* A note as sys/sdt.h would leave it. */
+/* An ELF note of a probe, as sys/sdt.h makes it. */
 #define NOTE(name, sem, args)                                             \
 	"990: nop\n"                                                      \
 	".pushsection .note.stapsdt,\"?\",\"note\"\n"                     \
@@ -54,8 +54,8 @@ __attribute__((noinline)) void probes(int i) {
 	getppid(); /* not a leaf: its locals are above the stack pointer */
 }
 
-/* Waits for a line, does N rounds, says so, waits for the end of input: so its
- * memory can be read until the test has seen all. */
+/* Waits for a line, does N rounds, prints that, and waits for the end of its input,
+ * so that the test can read its memory until then. */
 int main(int argc, char **argv) {
 	int n = argc > 1 ? atoi(argv[1]) : 10;
 	char line[16];

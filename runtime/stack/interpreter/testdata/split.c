@@ -1,4 +1,4 @@
-// A function whose rare code a compiler puts into a piece of its own, and another with such a piece.
+// Two functions whose rarely executed code the compiler moves to a separate section.
 
 volatile int count;
 

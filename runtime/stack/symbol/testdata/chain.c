@@ -1,6 +1,6 @@
 // A program for tests whose call chains are known: a recursion of 13 calls, and
-// a comparison that the C library calls. It runs for the CPU time in seconds
-// that it is given.
+// a comparison function that the C library calls. Its argument is the CPU time
+// in seconds for which it runs.
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,6 @@
-// A target for tests: prints its pid and the address of a function, and ends
-// when its standard input does; at once without an argument. With "jit" the
-// address is of code that only its perf map names.
+// A target for tests: it prints its pid and the address of a function, and ends
+// at the end of its standard input, or immediately without an argument. With
+// "jit", the address is of code that is only named in its perf map.
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 		fclose(f);
 		at = (char *)at + 0x50;
 	} else if (argc > 1 && !strcmp(argv[1], "vdso")) {
-		/* nothing to do: the test looks for the mapping */
+		/* nothing to do: the test only needs the mapping */
 	}
 	marked_function();
 	printf("%d %p\n", getpid(), at);

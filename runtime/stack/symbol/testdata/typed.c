@@ -1,5 +1,5 @@
-// A program for tests whose functions take types that have units of their own with -fdebug-types-section:
-// structures, in each other and by their address, a union, an enumeration, and names of these.
+// A program for tests whose functions have parameters of types that -fdebug-types-section puts into
+// separate units: nested structures, pointers to structures, a union, an enumeration, and typedefs.
 #include <stdlib.h>
 
 struct point { int x, y; };

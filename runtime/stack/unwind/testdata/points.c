@@ -1,5 +1,5 @@
-/* A program that has all kinds of frames, for comparison with a debugger: it
- * does the same in every run. */
+/* A program with all kinds of frames, for comparison with a debugger. Every
+ * run does the same. */
 #include <alloca.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,7 +13,7 @@ volatile unsigned long sink;
 static char *page;
 static jmp_buf out;
 
-/* No frame. */
+/* Has no frame. */
 KEEP void leaf(long n) { sink += n; }
 
 KEEP long leaf2(long n)
@@ -31,14 +31,14 @@ KEEP int descend(int n)
 	return n + 1;
 }
 
-/* Ends in a jump. */
+/* Ends with a jump to another function. */
 KEEP long tail(long n)
 {
 	leaf(n);
 	return leaf2(n + 1);
 }
 
-/* The stack pointer moves by a number that only the run knows. */
+/* Moves the stack pointer by a number that is only known at run time. */
 KEEP void dynamic(int n)
 {
 	char *p = alloca(n);
@@ -48,7 +48,7 @@ KEEP void dynamic(int n)
 	leaf(p[0]);
 }
 
-/* The stack pointer is aligned, and the caller's kept in a register. */
+/* Aligns the stack pointer, and keeps the caller's in a register. */
 KEEP void aligned(int n)
 {
 	_Alignas(64) volatile char buf[128];
@@ -59,7 +59,7 @@ KEEP void aligned(int n)
 	dynamic(n + buf[1]);
 }
 
-/* Keeps all registers that a callee has to. */
+/* Saves all callee-saved registers. */
 KEEP long busy(long a, long b, long c, long d, long e, long f)
 {
 	long x = leaf2(a), y = leaf2(b), z = leaf2(c);
@@ -67,13 +67,13 @@ KEEP long busy(long a, long b, long c, long d, long e, long f)
 	return leaf2(a + x) + b * y + c * z + d * x + e * y + f * z;
 }
 
-/* Arguments on the stack. */
+/* Has arguments on the stack. */
 KEEP long many(long a, long b, long c, long d, long e, long f, long g, long h)
 {
 	return busy(a + g, b + h, c, d, e, f);
 }
 
-/* Makes its frame late. */
+/* Makes its frame only after the test, and may return before. */
 KEEP long late(long n)
 {
 	if (n < 3)
@@ -81,7 +81,7 @@ KEEP long late(long n)
 	return busy(n, 1, 2, 3, 4, 5) + many(n, 1, 2, 3, 4, 5, 6, 7);
 }
 
-/* More than a page. */
+/* Has a frame larger than a page. */
 KEEP void large(int n)
 {
 	volatile char buf[6000];
@@ -104,7 +104,7 @@ KEEP void sorter(void)
 	sink += (bsearch(&key, v, 6, sizeof v[0], compare) != NULL);
 }
 
-/* Never comes back: a call is its last instruction. */
+/* Never returns: its last instruction is a call. */
 KEEP __attribute__((noreturn)) void away(int n)
 {
 	leaf(n);
@@ -145,7 +145,7 @@ KEEP void signals(int n)
 	raise(SIGUSR1);
 }
 
-/* The kernel copies no page of a stack that was never touched. */
+/* Writes pages of the stack, since the kernel copies no untouched pages. */
 KEEP void prefault(void)
 {
 	volatile char buf[32768];

@@ -1,5 +1,5 @@
-// A program for tests: a signal handler that computes, called while a function
-// without a frame pointer does.
+// A program for tests: a signal handler computes. It is called while a function
+// without a frame pointer computes.
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
