@@ -166,7 +166,7 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 		return
 	}
 	if cpu < 0 {
-		w.unknown(t, from, to, "it waits for a CPU, for which is not known")
+		w.unknown(t, from, to, "it waits for a CPU, but which one is not known")
 		return
 	}
 	task := w.x.task(t.tid)
@@ -180,7 +180,7 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 		case u.doubt:
 			l.Kind, l.What = result.WhyUnknown, mayBeStolen
 		case u.cur < 0:
-			l.Kind, l.What = result.WhyUnknown, "who has the CPU is not known"
+			l.Kind, l.What = result.WhyUnknown, "which thread has the CPU is not known"
 		case u.cur == 0 && put:
 			// A CPU is not idle while a thread waits for it, unless the thread may
 			// not run.
@@ -242,9 +242,9 @@ func (x *index) wasPutOff(t *thread, s *stay) bool {
 
 func (x *Explainer) quotaNotSeen() string {
 	if why := x.missing["kprobe:throttle_cfs_rq"]; why != "" {
-		return "its CPU rests, perhaps its quota is used up: " + why
+		return "its CPU is idle, perhaps its quota is used up: " + why
 	}
-	return "its CPU rests, perhaps its quota is used up: kprobe:throttle_cfs_rq is not observed"
+	return "its CPU is idle, perhaps its quota is used up: kprobe:throttle_cfs_rq is not observed"
 }
 
 // limited returns the first time in [from, to) in which the quota of a cgroup holds a
@@ -270,7 +270,7 @@ func (x *Explainer) limited(t *thread, s *stay, cpu int32, from, to event.Time) 
 			h := &quotaHold{from: max(r.at, from), to: end}
 			h.link = result.WhyLink{Task: x.task(t.tid), Kind: result.WhyQuota, What: x.cgroup(r.tid).Path}
 			if !over {
-				h.link.Kind, h.link.What = result.WhyUnknown, "the end of what the quota held was not seen"
+				h.link.Kind, h.link.What = result.WhyUnknown, "its quota was used up, until when was not seen"
 			}
 			return h
 		}

@@ -106,12 +106,12 @@ func (x *Explainer) accounted(t *thread, s *stay) (end event.Time, reason string
 		if !held {
 			return 0, "", false
 		}
-		return 0, "the end of what the quota held was not seen", true
+		return 0, "its quota was used up, until when was not seen", true
 	}
 	in := &x.recs[t.list[s.in].rec]
 	switch {
 	case in.kind != kSwitch || in.other != t.tid || in.quota&quotaTold == 0:
-		reason = "the end of what the quota held was not seen"
+		reason = "its quota was used up, until when was not seen"
 	case in.cpu != out.cpu:
 		reason = "another CPU got it, and perhaps its quota was used up"
 	case in.c < out.b:

@@ -359,7 +359,7 @@ var stories = []struct {
 		100 0 - run a
 		110 0 a enter read`, 0, 110, `
 		0-20 a: user code
-		20-100 a: unknown "its CPU rests, perhaps its quota is used up: ` +
+		20-100 a: unknown "its CPU is idle, perhaps its quota is used up: ` +
 		`kprobe:throttle_cfs_rq is not observed"
 		100-110 a: user code`},
 	{"two that wake each other", `

@@ -85,7 +85,7 @@ func (w *walker) follow(t *thread, v *wait, tid int32, from, to event.Time) {
 	next := w.x.thread(tid)
 	w.path = append(w.path, v.link)
 	w.thread(next, from, to)
-	w.unknown(next, w.at, to, "nothing tells")
+	w.unknown(next, w.at, to, "no event shows it")
 	w.path = w.path[:len(w.path)-1]
 }
 

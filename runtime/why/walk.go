@@ -38,7 +38,7 @@ func (x *Explainer) tell(s Span) *result.WhySpan {
 	w.span = &result.WhySpan{Label: s.Label, Key: s.Key, Task: x.task(s.TID), From: s.From, To: s.To}
 	if s.To > s.From {
 		w.thread(t, s.From, s.To)
-		w.unknown(t, w.at, s.To, "nothing tells")
+		w.unknown(t, w.at, s.To, "no event shows it")
 	}
 	w.tellEstimate()
 	told := w.span
@@ -75,7 +75,7 @@ func (w *walker) emit(from, to event.Time, link result.WhyLink) {
 		return
 	}
 	if from > w.at { // only a bug leaves a hole; the parts must add up all the same
-		w.emit(w.at, from, result.WhyLink{Task: link.Task, What: "nothing tells"})
+		w.emit(w.at, from, result.WhyLink{Task: link.Task, What: "no event shows it"})
 	}
 	w.at = to
 	if w.full {
@@ -90,7 +90,7 @@ func (w *walker) emit(from, to event.Time, link result.WhyLink) {
 	}
 	if len(s.Parts) >= w.x.cfg.Parts-1 && !compact(s, group) && !compact(s, len(s.Parts)) {
 		w.full = true
-		s.Doubt = "it has too many parts: the rest is not told"
+		s.Doubt = "it has too many parts: the last ones are not explained"
 		s.Parts = append(s.Parts, result.WhyPart{
 			From: from, To: to, Path: []result.WhyLink{{Task: s.Task, What: "more parts than are kept"}},
 		})

@@ -124,7 +124,7 @@ func (s *Server) run(w http.ResponseWriter, _ *http.Request) {
 // serveFrame sends the records of an interval, compressed if the client accepts gzip.
 func (s *Server) serveFrame(w http.ResponseWriter, r *http.Request, f *Frame) {
 	if f == nil {
-		http.Error(w, "there is no such interval (any more, or yet)", http.StatusNotFound)
+		http.Error(w, "this interval is not over yet, or is not kept any more", http.StatusNotFound)
 		return
 	}
 	h := w.Header()

@@ -151,9 +151,9 @@ func hintFor(err error) string {
 	case errors.Is(err, errAddress):
 		return "write --http 127.0.0.1:8080, --http 8080, or --http unix:PATH"
 	case errors.Is(err, syscall.EADDRINUSE):
-		return "somebody listens there: choose another, or any that is free: --http 127.0.0.1:0"
+		return "another program listens there: choose another port, or any free one: --http 127.0.0.1:0"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return "give an address of this machine, or 0.0.0.0:PORT for all that it has"
+		return "give an address of this machine, or 0.0.0.0:PORT for all of its addresses"
 	case errors.Is(err, syscall.EACCES):
 		return "choose a port above 1023, or a directory that you may write to"
 	}

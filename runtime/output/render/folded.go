@@ -136,7 +136,7 @@ func ParseFolded(r io.Reader) (*result.Stacks, error) {
 		}
 		at := bytes.LastIndexByte(line, ' ')
 		if at < 0 {
-			return nil, foldedError(n, "no count behind the stack")
+			return nil, foldedError(n, "no count after the stack")
 		}
 		count, err := strconv.ParseUint(string(line[at+1:]), 10, 62)
 		if err != nil {

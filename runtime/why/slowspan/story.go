@@ -82,7 +82,7 @@ func (s *Story) Conclude(c *Choice) {
 	case c.Than > 0:
 		s.none = fmt.Sprintf("no span took longer than %v", time.Duration(c.Than))
 	default:
-		s.none = "there were no spans: nothing of what was asked for began and ended"
+		s.none = "there were no spans: none began and ended during the run"
 	}
 }
 

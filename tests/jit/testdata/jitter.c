@@ -1,8 +1,8 @@
 // A minimal JIT compiler. It makes two functions at one address, one after the other, runs each for the
-// given number of turns, and describes them in a jitdump (tools/perf/Documentation/jitdump-specification.txt).
-// Usage: jitter DIR TURNS_FIRST TURNS_SECOND TURNS_MOVED ROUNDS. It prints the CPU time of each, in ns.
-// With "map" for DIR it describes two functions in /tmp/perf-PID.map instead, and removes that file at
-// its end.
+// given number of turns, and describes them in a jitdump
+// (tools/perf/Documentation/jitdump-specification.txt). It prints the CPU time of each, in ns. With "map" for
+// DIR it describes two functions in /tmp/perf-PID.map instead, and removes that file at its end.
+// Usage: jitter DIR TURNS_FIRST TURNS_SECOND TURNS_MOVED ROUNDS
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

@@ -13,9 +13,9 @@
  *
  *	causes [-d DISK] [-g CGROUP] [-o FILE] [-w MS] [NAME...]
  *
- * DISK is a disk, or a directory on one. CGROUP is a directory of the cpu controller that this program may change.
- * Scenarios without their DISK or CGROUP are left out. -w waits for MS before each scenario. -o writes the truth to
- * FILE. Threads have real-time priority, if that is allowed, so that other threads do not delay them.
+ * DISK is a disk, or a directory on one. CGROUP is a directory of the cpu controller that this program may
+ * change. Scenarios without their DISK or CGROUP are left out. -w waits for MS before each scenario. -o
+ * writes the truth to FILE. Threads have real-time priority, if that is allowed, so that others do not delay them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -330,8 +330,8 @@ static int disk_file(void)
 static int disk = -1;
 static void *disk_buffer;
 
-/* A hypervisor may take the CPU away while the device is accessed, and the request may be complete when the CPU
- * comes back. To the kernel, that time does not exist, neither for the thread nor for the disk. */
+/* A hypervisor may take the CPU away while the device is accessed, and the request may be complete when the
+ * CPU comes back. To the kernel, that time does not exist, neither for the thread nor for the disk. */
 static int has_host(void)
 {
 	long steal = 0;
@@ -352,9 +352,10 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* read_disk reads for some time and measures bounds for the time for which it was blocked. Reading a clock takes
- * time, in which a hypervisor may take the CPU away. So the CPU time is read both within and around the wall time.
- * If a hypervisor takes the CPU for long, one read is as long as many others: the lower bound omits such reads. */
+/* read_disk reads for some time and measures bounds for the time for which it was blocked. Reading a clock
+ * takes time, in which a hypervisor may take the CPU away. So the CPU time is read both within and around the
+ * wall time. If a hypervisor takes the CPU for long, one read is as long as many others: the lower bound
+ * omits such reads. */
 static void read_disk(int64_t ns, int64_t *least, int64_t *most)
 {
 	static int64_t blocked[1 << 14];
@@ -733,7 +734,7 @@ static void storm(struct side *s)
 	close(fd);
 }
 
-/* own_network moves the calling process to a new network namespace, whose packets to itself arrive on CPU 0. */
+/* own_network moves the process to a new network namespace, whose packets to itself arrive on CPU 0. */
 static int own_network(void)
 {
 	char dir[] = "/tmp/causes.XXXXXX";
