@@ -128,7 +128,8 @@ func (w *walker) inProgram(t *thread, s *stay, from, to event.Time, link result.
 // tellEstimate adds a doubt to the span with the time that is an estimate.
 func (w *walker) tellEstimate() {
 	if w.estimate > 0 && w.span.Doubt == "" {
-		w.span.Doubt = fmt.Sprintf("%s of its page faults are an estimate, from the shortest times between two: "+
-			"no event shows how long entering and leaving a fault takes", unit.Duration(int64(w.estimate)))
+		w.span.Doubt = fmt.Sprintf("%s of its page faults are an estimate, from the shortest times between "+
+			"two: no event shows how long it takes to enter and leave a fault",
+			unit.Duration(int64(w.estimate)))
 	}
 }

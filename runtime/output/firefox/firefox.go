@@ -7,7 +7,7 @@
 //   - samples with stacks: its samples, each of weight 1
 //   - slices, instants, wake-ups: markers, with the fields of their events and the stack of
 //     their begin; one kind of marker for each kind of event
-//   - a switch: a marker "on CPU" for the time that the thread ran, if its begin was seen
+//   - a switch: a marker "on CPU" for the time that the thread ran, if the begin of that time is known
 //
 // The format has no place for counters, unfinished runs on a CPU, flows, and the stack at
 // the end of a slice. The counts of missing events are in the profile's information. The

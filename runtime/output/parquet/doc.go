@@ -6,9 +6,9 @@
 // is described at https://parquet.apache.org/docs/file-format; the numbers of fields
 // are from parquet.thrift.
 //
-//   - Rows are gathered into groups, each of whose columns is one page, compressed by zstd.
-//     So memory has a bound, but for some bytes about each group, which come at the end.
-//   - Whole numbers are differences, texts are numbers in a dictionary of their group.
-//   - All columns are optional. Columns may come late: the groups before lack their values.
-//   - A file is there when it is whole: until then it has another name.
+//   - Rows are collected in groups. Each column of a group is one page, compressed by zstd. So
+//     memory is bounded, except for a few bytes per group that are written at the end.
+//   - Whole numbers are encoded as differences, texts as numbers in a dictionary of the group.
+//   - All columns are optional. A column may be added late: earlier groups lack its values.
+//   - A file has a temporary name until it is complete.
 package parquet

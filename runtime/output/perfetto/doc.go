@@ -7,12 +7,12 @@
 //
 // Properties of the traces:
 //
-//   - It has the clock of the events, which is called BOOTTIME, the clock that traces have
-//     unless they say otherwise. One snapshot relates it to the wall clock.
+//   - Times are on the clock of the events, which is called BOOTTIME, the default clock of
+//     traces. One snapshot relates it to the wall clock.
 //   - Switches and wake-ups are ftrace's sched_switch, sched_waking and sched_wakeup: the
-//     viewer makes the rows of CPUs and the states of threads of them. It knows the bits
-//     of states by the release of the kernel.
+//     viewer makes the rows of CPUs and the states of threads from them. It decodes the
+//     bits of states by the release of the kernel.
 //   - Samples of clocks and counters are PerfSample. The weights of samples are added up by
-//     CPU, as the viewer wants them; only one clock or counter has them.
-//   - What is missing is counters, in the group "events missing".
+//     CPU, as the viewer requires; only one clock or counter has them.
+//   - The counts of missing events are counters, in the group "events missing".
 package perfetto

@@ -19,7 +19,7 @@ import (
 //	|        1.234 [wakeup]    since the start, and the task's new state
 //	|       18.160 db          how long the thread that leaves the CPU ran
 //	|                12 hidden
-//	|- 50.000 us               since the start, now and then
+//	|- 50.000 us               since the start, every 50 lines
 //	2026-01-02 10:00:00.123508 the end
 //	|                          an event after the end
 //	`After 69.023 us

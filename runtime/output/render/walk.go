@@ -14,8 +14,8 @@ import (
 //
 //	Table   of distributions: a row for each bucket: keys, lo, hi, count
 //	Stacks  a row for each stack: keys, pid, count, value, the functions in one text
-//	Why     a table of the causes, and one of the parts of the slowest spans
-//	Detail  the lines of its start and its end
+//	Why     a table of the causes, and a table of the parts of the slowest spans
+//	Detail  a line for its start and a line for its end
 //
 // It ignores heat maps, which have their own files. It also ignores tables of plain cells, lines
 // and texts: these are not converted further, so a renderer must support them to show them.

@@ -20,9 +20,9 @@
 //	Frame    1 version=2  2 host  3 script (32 bytes)  4 seq  5 begin  6 end  7 more  8 final  9 result...
 //	         10 share...
 //	Result   1 kind  2 name  3 title  4 samples  5 total samples  6 loss (packed, in the order of
-//	         event.Loss.Counts)  7 form  8 row...  9 line...  10 lines left out  11 stacks
+//	         event.Loss.Counts)  7 form  8 row...  9 line...  10 omitted lines  11 stacks
 //	         12 host of the lines  13 costs
-//	Share    1 host  2 seq  3 dropped  4 begin  5 end (both less those of the frame)  6 more  7 final  8 frame
+//	Share    1 host  2 seq  3 dropped  4 begin  5 end (both minus the frame's)  6 more  7 final  8 frame
 //	Form     1 column...  2 keys  3 aggregator...  4 arguments
 //	Column   1 name 2 head 3 flags 4 width 5 prec+1 6 merging 7 unit (symbol, base, scale, prec)
 //	Agg      1 name  2 argument  3 q  4 n  5 lo  6 hi  7 step  8 type (kind, unsigned, unit)
@@ -33,7 +33,7 @@
 //	Called   1 aggregator  2 value  3 name
 //	Content  1 values (packed: kind, word)  2 buckets (packed: number*2+negative, n)
 //	         3 n  4 least  5 greatest  6 counters
-//	         7 value 8 count (by turns)  9 packed value...  10 first  11 mean  12 squares
+//	         7 value 8 count (alternating)  9 packed value...  10 first  11 mean  12 squares
 //	         13 buckets of doubles  14 scale
 //	Value    1 kind  2 number  3 text  4 member...
 //	Costs    1 hosts  2 sampled  3 measured  4 budget  5 own  6 traced  7 events  8 time  9 by key

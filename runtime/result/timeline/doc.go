@@ -15,16 +15,16 @@
 //	sched_waking, sched_wakeup    Wakeup on the waker's thread, and a flow from there to
 //	                              the instant at which the thread gets its CPU
 //	samples of clocks, counters   Sample on the thread, with the stack
-//	pairs                         Slice on the thread if both ends are of one, or if they
+//	pairs                         Slice on the thread if both events are of one thread, or
 //	                              are scheduling events and their key is a thread; else on
 //	                              a track of the key
-//	calls in each other           Slice, nested
-//	events of folds               Slice that ends when they do, if one of their fields is
-//	                              a duration; an instant on the thread if not
+//	nested calls                  Slice, nested
+//	events of folds               Slice that ends at the event, if exactly one field is a
+//	                              duration; else an instant on the thread
 //	other events                  Instant on the thread
 //	tables of intervals           Counter for each number of a row
-//	explained spans               Slice on the thread, those of its causes below it, and a
-//	                              flow to what the thread did that was waited for
+//	explained spans               Slice on the thread, slices of its causes below it, and a
+//	                              flow to the activity of the thread that it waited for
 //
 // Slices that overlap get tracks beside each other, so that on every track begin and end
 // are balanced and times only grow.

@@ -15,7 +15,8 @@
  *
  * DISK is a disk, or a directory on one. CGROUP is a directory of the cpu controller that this program may
  * change. Scenarios without their DISK or CGROUP are left out. -w waits for MS before each scenario. -o
- * writes the truth to FILE. Threads have real-time priority, if that is allowed, so that others do not delay them.
+ * writes the truth to FILE. Threads have real-time priority, if that is allowed, so that others do not
+ * delay them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
