@@ -35,7 +35,7 @@ func (t *Table) Clone() *Table {
 	return &own
 }
 
-// CloneRow copies a row with its texts, which may be views.
+// CloneRow copies a row including its texts, which may be views.
 func CloneRow(row []event.Value) []event.Value {
 	out := slices.Clone(row)
 	for i, v := range out {

@@ -106,7 +106,8 @@ type WhyLink struct {
 	Stack, WakerStack stack.ID
 }
 
-// WhyKind is the kind of a cause.
+// WhyKind says what a thread did or waited for. The meaning of WhyLink.What
+// depends on it.
 type WhyKind uint8
 
 const (

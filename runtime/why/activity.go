@@ -152,8 +152,9 @@ func (t *thread) wasInside(recs []record) bool {
 	return false
 }
 
-// States of threads that sleep, and of those that have ended: must match TASK_INTERRUPTIBLE,
-// TASK_UNINTERRUPTIBLE, EXIT_DEAD and EXIT_ZOMBIE in include/linux/sched.h.
+// Bits of prev_state of threads that sleep, and of threads that have ended: must match
+// TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE, EXIT_DEAD and EXIT_ZOMBIE in
+// include/linux/sched.h.
 const (
 	asleep = 0x03
 	dead   = 0x30

@@ -89,7 +89,7 @@ type Span struct {
 	Key      string // key of the pair; "" if the key is the thread
 }
 
-// A History has the events around a span.
+// A History has the events before and during a span.
 type History struct {
 	// Events are in time order. They are read once, and each may be reused after the
 	// next step. They should begin before the span, so that the activity of threads at

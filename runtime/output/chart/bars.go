@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A Bar is one line of bars.
+// A Bar is one line of a bar chart.
 type Bar struct {
 	Label, Text string // the label, and the formatted number
 	Value       float64

@@ -24,7 +24,7 @@ var scripts = []string{"words.js", "table.js", "chart.js", "tree.js", "flame.js"
 type pageParts struct {
 	before, after string // a snapshot has its data between them
 	policy        string
-	packed        []byte // the page without data, compressed
+	packed        []byte // the whole page without data, compressed
 }
 
 var page = sync.OnceValue(func() *pageParts {

@@ -233,7 +233,7 @@ func packed(texts ...[]byte) []byte {
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
 	for _, t := range texts {
-		zip.Write(t) // memory takes everything
+		zip.Write(t) // writes to memory do not fail
 	}
 	zip.Close()
 	return b.Bytes()

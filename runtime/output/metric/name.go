@@ -15,7 +15,7 @@ import (
 // This file names metrics, labels and their values by Prometheus' conventions: names
 // contain the base unit, counters end in _total, letters are lower-case.
 
-// A Unit is the unit of a metric.
+// A Unit is the unit in which a metric is exported.
 type Unit struct {
 	Name string // suffix in names of metrics; "" for a plain number
 	UCUM string // the unit's name in OTLP

@@ -39,7 +39,8 @@ type resultLoss struct {
 	counts [len(lossNames)]uint64 // by lossNames
 }
 
-// lossNames are the kinds of loss.
+// lossNames has the names of the kinds of loss, in the order of
+// resultLoss.counts.
 var lossNames = (&event.Loss{}).Counts()
 
 type log struct {

@@ -18,7 +18,9 @@ const Other = "__other__"
 // own series.
 const DefaultSeries = 1000
 
-// A Kind is the kind of a metric.
+// A Kind says how values of a metric behave: a Counter only grows, a Gauge is a
+// value of the newest interval, a Distribution is a histogram whose counts only
+// grow.
 type Kind uint8
 
 const (

@@ -26,7 +26,7 @@ type textRenderer struct {
 	rows *result.Rows
 }
 
-// Colours are SGR sequences; they are written only around cleaned text.
+// Colours are SGR sequences; they are written only around escaped text.
 const (
 	red    = "\x1b[31m"
 	yellow = "\x1b[33m"
@@ -106,7 +106,7 @@ func (r *textRenderer) fits(packed string) bool {
 	return true
 }
 
-// rowTexts writes rows that format themselves.
+// rowTexts writes rows by Layout.RowText.
 func (r *textRenderer) rowTexts(t *result.Table) {
 	if t.Layout.HeaderText != "" && !t.Layout.NoHeader {
 		r.buf = append(plain.AppendLines(r.buf, t.Layout.HeaderText), '\n')

@@ -37,7 +37,7 @@ type Report struct {
 // Enough reports whether a run has enough intervals to be judged.
 func (r *Report) Enough() bool { return max(r.Units[0], r.Units[1]) >= chance.Least }
 
-// Report compares the runs.
+// Report compares the runs and returns the changes of all cells.
 func (c *Comparison) Report() *Report {
 	c.leaves()
 	if c.Per == PerColumn {

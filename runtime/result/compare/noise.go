@@ -17,7 +17,7 @@ import (
 // tail, such as times and extremes, since a few intervals rarely show the tail. So the logarithms
 // of the numbers must differ by t as well.
 
-// resamples is how many bootstrap samples are drawn.
+// resamples is the number of bootstrap samples that are drawn.
 const resamples = 4_999
 
 // leastBatches is the smallest number of batches that is compared. Fewer batches would find hardly

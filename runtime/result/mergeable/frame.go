@@ -8,10 +8,10 @@ import (
 	"ppscript/runtime/result"
 )
 
-// Version is the version of the form of frames.
+// Version is the version of the encoding of frames.
 const Version = 2
 
-// Header begins a stream of frames.
+// Header is the first line of a stream of frames.
 const Header = "ppscript partial 1\n"
 
 // MaxFrame is the maximum length of a frame in bytes. It is below the default limit of a NATS
@@ -38,7 +38,7 @@ type Frame struct {
 // Window returns the begin and the end of the frame's window.
 func (f *Frame) Window() (from, to time.Time) { return time.Unix(0, f.Begin), time.Unix(0, f.End) }
 
-// A Kind is the kind of a result.
+// A Kind says which shape a result has, and so which of its members are set.
 type Kind uint8
 
 // The kinds of results.

@@ -92,7 +92,7 @@ type Number struct {
 	Result, Row, Column string
 	Unit                string // "ns"; "" for plain numbers
 	Counts, Adds        bool
-	Extreme             bool // a minimum or maximum
+	Extreme             bool // it is a minimum or maximum
 	Value               float64
 }
 

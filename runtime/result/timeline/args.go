@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// ArgKind is the kind of an argument's value.
+// ArgKind is the type of an argument's value.
 type ArgKind uint8
 
 const (

@@ -26,6 +26,6 @@
 //	explained spans               Slice on the thread, slices of its causes below it, and a
 //	                              flow to the activity of the thread that it waited for
 //
-// Slices that overlap get tracks beside each other, so that on every track begin and end
-// are balanced and times only grow.
+// Slices that overlap are put on parallel tracks, so that slices of a track do not
+// overlap and their times only grow.
 package timeline

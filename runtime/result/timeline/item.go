@@ -9,14 +9,14 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// Kind is the kind of an Item.
+// Kind says how an Item is shown, and which of its members are set.
 type Kind uint8
 
 const (
 	Instant Kind = iota
 	Slice        // from Time to End
 	Sample       // the stack that a CPU was executing at Time
-	Switch       // a CPU goes from one thread to another
+	Switch       // a CPU switches from one thread to another
 	Wakeup       // a thread makes another one ready
 	Counter      // a number that is valid from Time on
 )
@@ -71,7 +71,7 @@ const (
 	OfCounter           // numbers
 )
 
-// A Track is a line of the timeline.
+// A Track is a horizontal line of the timeline, on which items are shown.
 type Track struct {
 	// ID is larger than the ID of every earlier track. So a Writer that gets an ID larger than
 	// all before has not seen the track before, and perhaps not its Parent.
@@ -134,7 +134,7 @@ type About struct {
 	// Release and Arch describe the kernel of the events, Caption describes the run;
 	// "" if unknown.
 	Release, Arch, Caption string
-	Stacks                 Stacks // nil without stacks
+	Stacks                 Stacks // nil if there are no stacks
 }
 
 // Stacks returns the frames of numbered stacks.

@@ -18,7 +18,7 @@ type Fields struct {
 	Stacks []func(e *event.Event) uint64
 
 	Heading *flow.Fn // nil: text shows the fields
-	Text    *flow.Fn // likewise
+	Text    *flow.Fn // nil: text shows the fields
 }
 
 // Schema returns the schema of the events that are shown for the events of a

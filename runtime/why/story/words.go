@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/why"
 )
 
-// This file names causes.
+// This file makes the texts of links and paths.
 
 // Phrase returns the text of a link, without its thread:
 //
