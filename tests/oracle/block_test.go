@@ -9,17 +9,17 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// stages are blktrace's, by number.
+// stages are blktrace's stages by number.
 var stages = []string{1: "getrq", 2: "rq_insert", 3: "rq_issue", 4: "rq_complete"}
 
 // Every request of fio goes through the stages, and takes no longer there than
-// fio sees, which also waits for its turn on the CPU.
+// fio measures, because fio's time includes waiting for the CPU.
 func TestBlktraceEqualsFio(t *testing.T) {
 	live(t, testkit.Fio)
 	f := func(scheduler string, steps ...string) {
 		t.Helper()
-		// The kernel passes hits by while it is in another tracer's program
-		// on the same CPU, and does not count them: such a run goes again.
+		// The kernel skips hits while it runs another tracer's program on the
+		// same CPU, and does not count them: such a run is repeated.
 		var wrong []string
 		for range 5 {
 			if wrong = blktraceAndFio(t, scheduler, steps); wrong == nil {
@@ -33,7 +33,7 @@ func TestBlktraceEqualsFio(t *testing.T) {
 	f("mq-deadline", "getrq => rq_insert", "rq_insert => rq_issue", "rq_issue => rq_complete")
 }
 
-// blktraceAndFio runs both and tells what is wrong.
+// blktraceAndFio runs both and returns the differences.
 func blktraceAndFio(t *testing.T, scheduler string, steps []string) (wrong []string) {
 	t.Helper()
 	path, name := testkit.LoopDevice(t, scheduler)
@@ -53,7 +53,7 @@ func blktraceAndFio(t *testing.T, scheduler string, steps []string) (wrong []str
 			}
 		}
 	}
-	// fio may print notes in front.
+	// fio may print notes before its JSON.
 	if err := json.Unmarshal([]byte(out.Stdout[strings.Index(out.Stdout, "{"):]), &report); err != nil ||
 		len(report.Jobs) != 1 || report.Jobs[0].Read.IOs != reads {
 		t.Fatalf("fio: got %.300s (%v)", out.Stdout, err)

@@ -18,12 +18,13 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A load that jumps between thousands of calls a second and as many as can be is observed for a
-// share of the CPUs: what is told of it is within its margins in 95 of 100 runs, and what it cost
-// within 20 % of the budget. PPSCRIPT_RUNS=100 asks for so many runs; one must be near.
+// A load that jumps between thousands of calls a second and as many as possible is observed with
+// a budget: the estimates are within their margins in 95 of 100 runs, and the cost is within 20 %
+// of the budget. PPSCRIPT_RUNS=100 sets the number of runs; with one run, the estimate must be
+// near.
 func TestBudgetTellsTheTruth(t *testing.T) { tellsTheTruth(t, "bpf") }
 
-// So is what programs cannot do, in slots of time.
+// The same holds for work that programs cannot do, in slots of time.
 func TestBudgetOfSlots(t *testing.T) { tellsTheTruth(t, "perf") }
 
 func tellsTheTruth(t *testing.T, engine string) {
@@ -40,7 +41,7 @@ func tellsTheTruth(t *testing.T, engine string) {
 	jumps = strings.Repeat(jumps, phases)
 	script := fmt.Sprintf(`tracepoint("raw_syscalls:sys_enter").where("id == %d")`+
 		`.agg(n = agg.count(), s = agg.sum("id"))`, unix.SYS_GETPPID)
-	budget := fmt.Sprintf("%.4f%%", 4/float64(runtime.NumCPU())) // whatever the machine: 40 ms a second
+	budget := fmt.Sprintf("%.4f%%", 4/float64(runtime.NumCPU())) // 40 ms a second on any machine
 	for range runs {
 		testkit.Again(t, func() (wrong []string) {
 			out := testkit.Run(t, testkit.PPScript(t), "-c", script, "--engine", engine, "--budget", budget,
@@ -51,7 +52,7 @@ func tellsTheTruth(t *testing.T, engine string) {
 				return []string{fmt.Sprintf("got cost %v, want that something was left out", c)}
 			}
 			if row["sampled"] == true {
-				none++ // too little was seen, or the machine has too much to do
+				none++ // too few events were observed, or the machine is overloaded
 				return nil
 			}
 			if row["n_margin"] == nil || row["s_margin"] == nil {
@@ -128,7 +129,7 @@ func TestBudgetOfManyKeys(t *testing.T) {
 	}
 }
 
-// inside is how many estimates there are, how many have a margin, and how many of these hold the truth.
+// inside counts the estimates, those with a margin, and those whose margin contains the truth.
 type inside struct{ all, reported, within int }
 
 func (x inside) share() float64 { return float64(x.within) / float64(max(x.reported, 1)) }
@@ -138,8 +139,8 @@ func (x inside) String() string {
 		100*x.share(), x.all)
 }
 
-// add looks at a row of so many calls, of which so many records were lost, which is told beside it. It
-// reports a row that is right, or says that it is an estimate.
+// add counts a row for a known number of calls, of which a reported number of records was lost. It
+// reports whether the row is right, or is marked as an estimate.
 func (x *inside) add(t *testing.T, row testkit.Row, want, lost float64) (exact bool) {
 	x.all++
 	if row["sampled"] == true {
@@ -162,7 +163,7 @@ func (x *inside) add(t *testing.T, row testkit.Row, want, lost float64) (exact b
 	return true
 }
 
-// budgetOfKeys looks at one run of many keys.
+// budgetOfKeys checks one run with many keys.
 func budgetOfKeys(t *testing.T, script, engine string, run int, rows, totals *inside) (wrong []string) {
 	t.Helper()
 	file := filepath.Join(testkit.Open(t), "counts")
@@ -207,8 +208,8 @@ func budgetOfKeys(t *testing.T, script, engine string, run int, rows, totals *in
 	return wrong
 }
 
-// again is a shell's program that runs commands again and again. When it is ended, it ends the one that runs:
-// that would go on otherwise, and hold the output of the run.
+// again is a shell's program that runs commands again and again. When it is ended, it ends the
+// command that runs, which would otherwise go on and hold the output of the run.
 func again(commands ...string) string {
 	text := "trap 'kill $!; exit' TERM; while :; do "
 	for _, c := range commands {
@@ -217,8 +218,8 @@ func again(commands ...string) string {
 	return text + "done"
 }
 
-// Whatever the load does, any five seconds behind the first one cost what the budget says, or 20 % more at
-// most, and it is observed to its end.
+// With any load, any five seconds after the first second cost at most the budget plus 20 %, and the
+// load is observed to its end.
 func TestBudgetIsKept(t *testing.T) {
 	live(t)
 	const budget = 0.02
@@ -261,7 +262,8 @@ func TestBudgetIsKept(t *testing.T) {
 	})
 }
 
-// A run that cannot be kept in the budget at all ends: events that are off hang on their hooks still.
+// A run that cannot keep the budget at all ends, because events that are turned off still cost time
+// at their hooks.
 func TestBudgetThatCannotBeKept(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "-c", `tracepoint("raw_syscalls:sys_enter").by("id").count()`,
@@ -272,7 +274,7 @@ func TestBudgetThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// Whatever the output, it says that its numbers are estimates.
+// Every output marks its numbers as estimates.
 func TestEstimatesAreMarked(t *testing.T) {
 	live(t)
 	dir := testkit.Open(t)
@@ -310,7 +312,7 @@ func TestEstimatesAreMarked(t *testing.T) {
 	}
 }
 
-// What cannot be bounded is refused, and what costs little is left alone.
+// Runs whose cost cannot be bounded are refused, and cheap runs stay exact.
 func TestBudgetOfOthers(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "-c", `tracepoint("sched:sched_wakeup").log()`,
@@ -328,13 +330,13 @@ func TestBudgetOfOthers(t *testing.T) {
 	}
 }
 
-// Lines of slots say how many of the events they are.
+// The output with lines of slots has the number of all events.
 func TestBudgetOfLines(t *testing.T) {
 	live(t)
 	const calls, phases = 100000, 3
 	script := fmt.Sprintf(`tracepoint("raw_syscalls:sys_enter").where("id == %d").log()`, unix.SYS_GETPPID)
 	jump := fmt.Sprintf("%s -getppid %d; sleep 0.2; ", testkit.Load(t), calls)
-	budget := fmt.Sprintf("%.4f%%", 2/float64(runtime.NumCPU())) // whatever the machine: 20 ms a second
+	budget := fmt.Sprintf("%.4f%%", 2/float64(runtime.NumCPU())) // 20 ms a second on any machine
 	out := testkit.Run(t, testkit.PPScript(t), "-c", script, "--budget", budget, "--format", "json", "--",
 		"sh", "-c", strings.Repeat(jump, phases)).Want(t, 0)
 	lines, told := 0, false
@@ -359,15 +361,15 @@ func TestBudgetOfLines(t *testing.T) {
 	}
 }
 
-// Pairs of many threads that come at their own pace are counted for a share of the CPUs, by keys
-// or by slots: what is told of them is within twice its margins, and no pair takes longer than any.
+// Pairs of many threads with a pace of their own are counted with a budget, by keys or by slots:
+// the estimates are within twice their margins, and no pair is longer than the longest real one.
 func TestBudgetOfPairs(t *testing.T) {
 	live(t)
 	const threads, calls = 100, 700
 	script := fmt.Sprintf(`join([tracepoint("raw_syscalls:sys_enter").where("id == %[1]d")], `+
 		`[tracepoint("raw_syscalls:sys_exit").where("id == %[1]d")], key = "tid")`+
 		`.agg(n = agg.count(), worst = agg.max("delay"))`, unix.SYS_GETPPID)
-	budget := fmt.Sprintf("%.4f%%", 2/float64(runtime.NumCPU())) // whatever the machine: 20 ms a second
+	budget := fmt.Sprintf("%.4f%%", 2/float64(runtime.NumCPU())) // 20 ms a second on any machine
 	testkit.Again(t, func() (wrong []string) {
 		out := testkit.Run(t, testkit.PPScript(t), "-c", script, "--budget", budget, "--format", "json", "--",
 			"sh", "-c", fmt.Sprintf("for i in $(seq %d); do %s -getppid %d -sleep 1 & done; wait",

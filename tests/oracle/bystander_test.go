@@ -15,8 +15,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Programs of ours at a tracepoint hide none of its events from its other tracers: the
-// kernel would, if one returned 0.
+// Programs of ppscript at a tracepoint hide none of its events from other tracers; the
+// kernel would hide them if a program returned 0.
 func TestBystandersSeeAllEvents(t *testing.T) {
 	live(t, testkit.AMD64)
 	const calls = 1000
@@ -37,7 +37,7 @@ func TestBystandersSeeAllEvents(t *testing.T) {
 		p.Stop().Want(t, 0)
 	}
 	self := strconv.Itoa(os.Getpid())
-	// Texts that were not in memory are read by a program at the end of the call.
+	// A program at the end of the call reads texts that were not in memory.
 	f("syscalls:sys_exit_openat", "-p", self, "-c",
 		`tracepoint("syscalls:sys_enter_openat").log(fields = {"file": "user_string(filename)"})`)
 	f("syscalls:sys_enter_openat", "top", "--engine", "bpf", "-p", self, "-e", "syscalls:sys_enter_openat//key=pid/")

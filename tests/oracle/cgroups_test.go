@@ -12,8 +12,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Recordings of perf and of ppscript tell whose events are, in a cgroup that was there and
-// in one that came later; perf reads ours and counts the same.
+// Recordings of perf and of ppscript have the cgroups of events, for a cgroup that existed
+// and for one that was created later; perf reads ppscript's recording and has the same
+// counts.
 func TestCgroupsOfRecordings(t *testing.T) {
 	live(t, testkit.Perf)
 	mounts, err := kernel.ReadMounts(kernel.Roots{})

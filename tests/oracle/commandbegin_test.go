@@ -7,8 +7,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Counters of all CPUs count what a command does from its first moment on: it waits until all have been read,
-// however many there are.
+// Counters of all CPUs count the events of a command from its first moment on: the command waits
+// until all counters have been read, however many there are.
 func TestCountersSeeTheBeginOfTheCommand(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, testkit.Live...)

@@ -16,7 +16,7 @@ const (
 	getppid = "110" // on amd64
 )
 
-// Counters equal perf's on the same run, and the numbers that are known.
+// Counters equal perf's on the same run, and the known numbers.
 func TestStatEqualsPerfStat(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "1000", "-fail", "50", "-sleep", "20", "-switch",
@@ -53,8 +53,8 @@ func TestStatEqualsPerfStat(t *testing.T) {
 	f("software:context-switches", "context-switches", -1, 200)
 }
 
-// The sums over intervals are perf stat -I's, and what is known; an interval has
-// its periods, of which the last run's are not followed by one without length.
+// The sums over intervals equal those of perf stat -I and the known numbers; an
+// interval has its periods, and no interval without length follows the last one.
 func TestStatIntervalsEqualPerfStat(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "400", "-sleep", "100")
@@ -90,7 +90,7 @@ func TestStatIntervalsEqualPerfStat(t *testing.T) {
 		for _, r := range table.Rows {
 			got += r.Int(t, "total")
 			counts, _ := r["counts"].([]any)
-			// Reads that a busy machine misses are one.
+			// On a busy machine several reads may become one.
 			if len(counts) < 1 || len(counts) > 5 {
 				t.Errorf("interval %d: got %v, want at most 5 periods", i+1, counts)
 			}
@@ -101,7 +101,7 @@ func TestStatIntervalsEqualPerfStat(t *testing.T) {
 	}
 }
 
-// A run that ends with a period has none behind it, and says when it was.
+// If a run ends with a period, no further one follows, and each has its time.
 func TestStatEndsWithItsPeriod(t *testing.T) {
 	live(t, testkit.Samples)
 	testkit.Again(t, func() (wrong []string) {
@@ -120,7 +120,7 @@ func TestStatEndsWithItsPeriod(t *testing.T) {
 				wrong = append(wrong, fmt.Sprintf("interval %d: got from %d to %d, after %d", i+1,
 					x.Begin, x.End, before))
 			}
-			// What the CPU's clock counted is how long the interval was.
+			// The count of the CPU clock is the length of the interval.
 			if ns, long := x.Rows[0].Int(t, "total"), x.End-x.Begin; ns < 80e6 || ns > 150e6 ||
 				max(ns-long, long-ns) > 10e6 {
 				wrong = append(wrong, fmt.Sprintf("interval %d: got %d ns in %d ns, want 100 ms", i+
@@ -147,7 +147,7 @@ func TestStatShortCommand(t *testing.T) {
 	}
 }
 
-// Samples that are counted equal what is counted in the kernel.
+// The number of samples equals the count in the kernel.
 func TestCountEqualsPerfStat(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "2000", "-switch", "300", "-fault", "100")

@@ -14,19 +14,21 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A countedQuestion is a script of the library, and the kernel's own counter of the same.
+// A countedQuestion is a script of the library with the kernel's own counter of the same
+// events.
 type countedQuestion struct {
 	name   string
 	args   []string
-	rows   func(r testkit.Row) int64 // what a row adds; of others than the counter's nothing
+	rows   func(r testkit.Row) int64 // number of the counter's events in a row; 0 for other rows
 	kernel func(t *testing.T) int64
-	pairs  bool // what it counts has a begin and an end
+	pairs  bool // it counts intervals with a begin and an end
 }
 
-// What scripts count system-wide lies between what the kernel's counters tell: from when the
-// script has begun to before it is stopped, and from before its start to its end. There are hosts
-// whose kernel runs no program of BPF while a thread of the host's own agent has the CPU, and says
-// nothing: bpftrace counts as few then, ftrace all. So a measurement that lacks events is made again.
+// The counts of system-wide scripts lie between two differences of the kernel's counters: from
+// after the script's begin to before its stop, and from before its start to after its end. On some
+// hosts the kernel silently runs no BPF program while a thread of the host's own agent has the CPU:
+// bpftrace then misses the same events, ftrace counts all. So a measurement that lacks events is
+// repeated.
 func TestQuestionsEqualCounters(t *testing.T) {
 	live(t, testkit.AMD64)
 	column := func(name, key, value string) func(r testkit.Row) int64 {
@@ -42,7 +44,7 @@ func TestQuestionsEqualCounters(t *testing.T) {
 		{"softirqs", nil, column("runs", "kind", "NET_RX"), lines("/proc/softirqs", "NET_RX:"), true},
 		{"hardirqs", nil, column("count", "name", "local_timer"), lines("/proc/interrupts", "LOC:"), true},
 		{"forks", []string{"--rows", "100000"}, func(r testkit.Row) int64 {
-			if r["processes"] == nil { // the table of those that ended
+			if r["processes"] == nil { // the table of processes that ended
 				return 0
 			}
 			return r.Int(t, "processes") + r.Int(t, "threads")
@@ -100,7 +102,7 @@ func TestQuestionsEqualCounters(t *testing.T) {
 	})
 }
 
-// moves reports that a counter of what CPUs do while they are idle counts: this thread sleeps until it does.
+// moves reports whether a counter of idle CPUs counts: this thread sleeps until it changes.
 func moves(t *testing.T, counter func(t *testing.T) int64) bool {
 	t.Helper()
 	before := counter(t)
@@ -113,7 +115,7 @@ func moves(t *testing.T, counter func(t *testing.T) int64) bool {
 	return false
 }
 
-// somethingOfEach makes some of what the questions are about.
+// somethingOfEach causes some events for each question.
 func somethingOfEach(t *testing.T) {
 	t.Helper()
 	l := testkit.StartTarget(t, "-exec", "8", "-sleep", "200")
@@ -124,13 +126,13 @@ func somethingOfEach(t *testing.T) {
 	}
 	defer closed.Close()
 	for range 50 {
-		_, _ = closed.Write([]byte("nobody listens")) // an error tells of the one before
+		_, _ = closed.Write([]byte("nobody listens")) // an error reports the failure of the previous packet
 		time.Sleep(2 * time.Millisecond)
 	}
 	l.End()
 }
 
-// lines adds up the numbers of the line of a file that begins so.
+// lines adds up the numbers in the line of a file with this prefix.
 func lines(file, begin string) func(t *testing.T) int64 {
 	return func(t *testing.T) (sum int64) {
 		t.Helper()
@@ -151,7 +153,7 @@ func lines(file, begin string) func(t *testing.T) int64 {
 	}
 }
 
-// portless is how many UDP packets came to ports without a socket.
+// portless returns how many UDP packets came to ports without a socket.
 func portless(t *testing.T) int64 {
 	t.Helper()
 	text, err := os.ReadFile("/proc/net/snmp")
@@ -177,7 +179,7 @@ func portless(t *testing.T) int64 {
 	return 0
 }
 
-// idleStays is how often CPUs were idle, in all states.
+// idleStays returns how often CPUs were idle, in all states.
 func idleStays(t *testing.T) (sum int64) {
 	t.Helper()
 	files, err := filepath.Glob("/sys/devices/system/cpu/cpu*/cpuidle/state*/usage")
@@ -198,7 +200,7 @@ func idleStays(t *testing.T) (sum int64) {
 	return sum
 }
 
-// Of two threads that compute on one CPU one waits.
+// Of two threads that compute on one CPU, one waits.
 func TestOneOfTwoWaits(t *testing.T) {
 	live(t, testkit.AMD64, testkit.BTF, testkit.CPU1)
 	a, b := testkit.StartTarget(t, "-spin", "400"), testkit.StartTarget(t, "-spin", "400")
@@ -214,7 +216,7 @@ func TestOneOfTwoWaits(t *testing.T) {
 	stop()
 	queues := testkit.Tables(t, running[0].Stop().Want(t, 0).Stdout)[0]
 	for _, r := range queues.Rows {
-		// 0.8 s at 99 Hz, less what others have the machine do.
+		// 0.8 s at 99 Hz, minus the time of other work on the machine.
 		if r.Int(t, "cpu") == 0 && (r.Int(t, "samples") < 40 || r.Int(t, "max") < 1 || r["queued"] == nil) {
 			t.Errorf("got %v, want a thread that waits", r)
 		}

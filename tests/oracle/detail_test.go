@@ -9,7 +9,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A shownCall is a slow call with what happened during it.
+// A shownCall is a slow call with the events during it.
 type shownCall struct {
 	Delay         int64
 	Incomplete    bool
@@ -25,7 +25,8 @@ type shownCall struct {
 	}
 }
 
-// whileWaiting has cat wait in a read of a pipe, half a second and as long as another process makes calls.
+// whileWaiting makes cat wait in a read of a pipe for half a second, and as long as another process
+// makes calls.
 func whileWaiting(t *testing.T, calls int) (command string) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	return fmt.Sprintf("mkfifo %[1]s; cat %[1]s & exec 9>%[1]s; "+
@@ -33,8 +34,8 @@ func whileWaiting(t *testing.T, calls int) (command string) {
 		"sleep 0.5; %[2]s -getppid %[3]d; exec 9>&-; wait", pipe, testkit.Load(t), calls)
 }
 
-// slowRead has ppscript trace a read, during which another process makes calls of getppid, and returns the
-// read as it is shown, and the numbers of these calls in their order.
+// slowRead lets ppscript trace a read, during which another process calls getppid, and returns the
+// shown read, and the numbers of these calls in order.
 func slowRead(t *testing.T, engine string, calls int, options ...string) (call shownCall, numbers []int) {
 	t.Helper()
 	args := append([]string{testkit.PPScript(t), "syscalls", "--engine", engine, "--than", "400ms",
@@ -59,7 +60,7 @@ func slowRead(t *testing.T, engine string, calls int, options ...string) (call s
 	return call, nil
 }
 
-// All events during a slow call are there, whichever engine keeps them.
+// All events during a slow call are shown, with each engine.
 func TestDetailHasAllEvents(t *testing.T) {
 	live(t)
 	const calls = 5000
@@ -76,13 +77,14 @@ func TestDetailHasAllEvents(t *testing.T) {
 	}
 }
 
-// Where the memory for what happens is too small, the newest events are there without a
-// gap, and it is said since when.
+// If the memory for events is too small, the newest events are shown without a gap, and
+// the output says from which time on.
 func TestDetailSaysWhatWasOverwritten(t *testing.T) {
 	live(t)
 	const calls = 20000
 	call, numbers := slowRead(t, "bpf", calls, "--detail", "-m", "16")
-	// 64 KiB have room for 512 events: a quarter of that many calls, at least.
+	// 64 KiB have room for 512 events: at least a quarter of that must be
+	// calls.
 	if len(numbers) < 128 || len(numbers) > 512 || !call.Incomplete || call.CompleteSince <= 0 ||
 		call.CompleteSince >= call.Delay {
 		t.Fatalf("got %d calls, incomplete %v, complete since %d ns of %d, want the newest that fit",
@@ -106,7 +108,7 @@ func TestDetailSaysWhatWasOverwritten(t *testing.T) {
 	}
 }
 
-// What comes after a slow call is waited for, and shown although nothing comes any more.
+// Events after a slow call are waited for, and shown even if no further event comes.
 func TestDetailAwaitsWhatComesAfter(t *testing.T) {
 	live(t)
 	p := testkit.Start(t, testkit.PPScript(t), "syscalls", "--engine", "bpf", "--than", "400ms",
@@ -126,5 +128,5 @@ func TestDetailAwaitsWhatComesAfter(t *testing.T) {
 	p.Stop()
 }
 
-// whole is the lines of a text that have an end.
+// whole returns the complete lines of a text.
 func whole(text string) string { return text[:strings.LastIndexByte(text, '\n')+1] }

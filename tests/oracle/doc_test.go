@@ -1,10 +1,10 @@
 // Package oracle compares ppscript with other tools on real events, and with
-// numbers that are known beforehand.
+// known numbers.
 //
-// Where it can be, two tools observe the same run: both attach to a target
-// that waits (testkit.StartTarget), and then it works. What they count must be
-// equal, without tolerance. Only the target is observed, on CPU 0 where
-// nothing else is said, so that what else runs does not matter.
+// If possible, two tools observe the same run: both attach to a target that
+// waits (testkit.StartTarget), and then it works. Their counts must be equal,
+// without tolerance. Only the target is observed, by default on CPU 0, so that
+// other work does not matter.
 package oracle
 
 import (
@@ -21,15 +21,15 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// live skips tests that cannot trace here.
+// live skips tests that cannot trace on this machine.
 func live(t *testing.T, more ...testkit.Need) {
 	t.Helper()
 	testkit.Requires(t, append(append([]testkit.Need{}, testkit.Live...), more...)...)
-	testkit.PPScript(t) // built now, not while others wait to be observed
+	testkit.PPScript(t) // built now, not while another process waits to be observed
 }
 
-// attach starts ppscript on a target and returns when it is attached. args
-// are what follows the name of the program.
+// attach starts ppscript on a target and returns when it is attached. args are
+// the arguments of the program.
 func attach(t *testing.T, l *testkit.Target, args ...string) *testkit.Process {
 	t.Helper()
 	p := testkit.Start(t, append([]string{testkit.PPScript(t)},
@@ -38,7 +38,8 @@ func attach(t *testing.T, l *testkit.Target, args ...string) *testkit.Process {
 	return p
 }
 
-// controlledPerf is a perf that is attached but takes events only from begin on.
+// controlledPerf is a perf that is attached but counts events only from begin
+// on.
 type controlledPerf struct {
 	*testkit.Process
 	control string
@@ -46,7 +47,7 @@ type controlledPerf struct {
 	out     string
 }
 
-// attachPerf starts perf stat or record, with what it writes in a file.
+// attachPerf starts perf stat or record, with its output in a file.
 func attachPerf(t *testing.T, l *testkit.Target, command string, args ...string) *controlledPerf {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,13 +95,13 @@ func attachPerf(t *testing.T, l *testkit.Target, command string, args ...string)
 	return c
 }
 
-// end stops perf and returns the file that it wrote.
+// end stops perf and returns its output file.
 func (c *controlledPerf) end() string {
 	c.Stop()
 	return c.out
 }
 
-// perfCounts reads what perf stat -x, wrote: counts by event.
+// perfCounts parses the output of perf stat -x, : counts by event.
 func perfCounts(t *testing.T, file string) map[string]int64 {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -122,7 +123,7 @@ func perfCounts(t *testing.T, file string) map[string]int64 {
 	return counts
 }
 
-// last is the last table in output.
+// last returns the last table in output.
 func last(t *testing.T, output string) testkit.Table {
 	t.Helper()
 	tables := testkit.Tables(t, output)
@@ -145,8 +146,9 @@ func column(t *testing.T, table testkit.Table, key, value string) map[string]int
 // noLoss checks that nothing of a table was lost.
 func noLoss(t *testing.T, table testkit.Table) {
 	t.Helper()
-	// An event is late that its CPU stamped, but could not publish for long:
-	// the host took the CPU away in between. It counts all the same.
+	// An event is late if its CPU took the time stamp but could not publish the
+	// record for long, because the host took the CPU away. It is counted
+	// nevertheless.
 	if n := table.Loss["late"]; n > 2 {
 		t.Errorf("got %d events late, want none", n)
 	}

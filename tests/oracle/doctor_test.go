@@ -14,8 +14,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What doctor says of a profiler is what becomes of a run of it: as root, and as a user who has
-// nothing but the two capabilities for tracing.
+// doctor predicts whether a profiler runs: as root, and as a user with only the two
+// capabilities for tracing.
 func TestDoctorTellsWhatRuns(t *testing.T) {
 	live(t)
 	program := filepath.Join(testkit.Open(t), "ppscript")

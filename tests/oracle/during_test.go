@@ -12,8 +12,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// schedstat is how long the threads of a process ran, and how long they waited for a CPU,
-// in ns, as the kernel adds it up.
+// schedstat returns how long the threads of a process ran, and how long they waited for a
+// CPU, in ns, from the kernel's account.
 func schedstat(t *testing.T, pid int) (ran, waited int64) {
 	t.Helper()
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
@@ -33,7 +33,7 @@ func schedstat(t *testing.T, pid int) (ran, waited int64) {
 	return ran, waited
 }
 
-// allOfAProcess splits all of the time of a process, in system calls and between them.
+// allOfAProcess splits the whole time of a process, in system calls and between them.
 const allOfAProcess = `"""Where the time of a process goes."""
 def main():
     enter = tracepoint("raw_syscalls:sys_enter").where("_pid == %[1]d")
@@ -47,8 +47,8 @@ def main():
     return all.during(merge(sleeping, waiting), by = "part")
 `
 
-// What system calls and the code between them wait for a CPU, and run, is what the kernel
-// adds up for the threads.
+// The times in which system calls and the code between them run and wait for a CPU equal
+// the kernel's account of the threads.
 func TestPartsEqualSchedstat(t *testing.T) {
 	live(t)
 	testkit.Again(t, func() []string {

@@ -13,7 +13,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// An evaluation is what --perfeval-* say, added up over the reports of a run.
+// An evaluation is the sum of the --perfeval-* reports of a run.
 type evaluation struct {
 	Occurred, Reached int64
 	Instances         int
@@ -84,9 +84,9 @@ const (
 	noOpenat = "syscalls:sys_enter_openat/dfd == 77/"
 )
 
-// --perfeval-cpus and -pids tell the known number of events that occurred, which
-// is perf stat's, and the known number that passed the filters, however the
-// events come.
+// --perfeval-cpus and -pids report the known number of events that occurred,
+// which equals perf stat's, and the known number that passed the filters, with
+// every way of delivery.
 func TestPerfevalIsKnown(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64)
 	_, err := os.Stat("/sys/kernel/tracing/events/syscalls/sys_enter_getppid")
@@ -103,7 +103,7 @@ func TestPerfevalIsKnown(t *testing.T) {
 	lines := []string{"-c", `pipeline = merge(tracepoint("` + getppidCall +
 		`"), tracepoint("syscalls:sys_enter_openat").where("dfd == 77"))
 pipeline.by("common_pid").count()`, "--format", "json", "-v"}
-	// Only programs see how many threads could run.
+	// Only programs can read the number of runnable threads.
 	moments := []string{"-c", `merge(tracepoint("` + getppidCall +
 		`").where("nr_running >= 1"), tracepoint("syscalls:sys_enter_openat").where("nr_running >= 1 && dfd == 77")).log()`,
 		"--format", "json", "-v"}
@@ -160,7 +160,7 @@ pipeline.by("common_pid").count()`, "--format", "json", "-v"}
 	l.End()
 }
 
-// What occurred is what came and what was lost.
+// The events that occurred are those that arrived and those that were lost.
 func TestPerfevalKnowsLosses(t *testing.T) {
 	live(t, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "20000")
@@ -178,7 +178,8 @@ func TestPerfevalKnowsLosses(t *testing.T) {
 	l.End()
 }
 
-// The limit is about the CPUs, or threads, that are evaluated: rings and programs.
+// The limit applies to the evaluated CPUs or threads, with rings and with
+// programs.
 func TestPerfevalLimits(t *testing.T) {
 	live(t, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "300")
@@ -205,7 +206,7 @@ func TestPerfevalLimits(t *testing.T) {
 	f("programs", "CPU 0 sent ", "--engine", "bpf", "--perfeval-cpus", "0")
 	f("threads", "thread ", "--engine", "perf", "--perfeval-pids", pid)
 
-	// Nothing reaches us from elsewhere, so nothing ends the run.
+	// No event of other processes reaches ppscript, so nothing ends the run.
 	idle := testkit.StartTarget(t)
 	p := testkit.Start(t, testkit.PPScript(t), "num-dist", "-e", getppidCall+"//num=1/", "--format", "json",
 		"-v", "--engine", "perf", "-p", pid,
@@ -222,7 +223,7 @@ func TestPerfevalLimits(t *testing.T) {
 	l.End()
 }
 
-// What counts time, not events, is told as that.
+// Clocks are reported as times, not as numbers of events.
 func TestPerfevalOfClocks(t *testing.T) {
 	live(t, testkit.Samples)
 	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "--engine", "perf", "-c",

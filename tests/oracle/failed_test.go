@@ -8,8 +8,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// An event whose condition cannot be computed is left out, and that is a loss,
-// whatever stands behind the condition and wherever it is computed.
+// An event whose condition cannot be computed is left out and counted as a
+// loss, whatever follows the condition and wherever it is computed.
 func TestFailedConditionsAreLoss(t *testing.T) {
 	live(t, testkit.AMD64)
 	const calls = 60
@@ -33,8 +33,8 @@ func TestFailedConditionsAreLoss(t *testing.T) {
 	}
 }
 
-// What is left out of other results because it cannot be computed is a loss as
-// well, once: also where an operator counts its own failures.
+// An event that other results leave out because a value cannot be computed is a
+// loss too, and counted once, also if an operator counts its own failures.
 func TestFailedEvaluationsAreLoss(t *testing.T) {
 	live(t, testkit.AMD64)
 	const calls = 60
@@ -60,14 +60,14 @@ func TestFailedEvaluationsAreLoss(t *testing.T) {
 	}
 }
 
-// wantErrors checks that the results tell of n failed evaluations, and the end
-// of n missing events.
+// wantErrors checks that the results report n failed evaluations, and the
+// record end n missing events.
 func wantErrors(t *testing.T, output string, n int64) {
 	t.Helper()
 	type lossy struct {
 		Loss    map[string]int64
 		Missing int64
-		Errors  int64 // of a note
+		Errors  int64 // in a record loss
 		Text    string
 	}
 	shown := false

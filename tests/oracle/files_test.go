@@ -9,8 +9,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Scripts that name files by the kernel's types tell what dd read, wrote and synced: how
-// many calls, how many bytes, on which file, of which file system.
+// Scripts that read file names by the kernel's types report the reads, writes and syncs
+// of dd: calls, bytes, file and file system.
 func TestFilesOfScripts(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)

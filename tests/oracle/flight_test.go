@@ -22,8 +22,8 @@ func getppidsIn(t *testing.T, file string) (n int) {
 	return n
 }
 
-// A flight recorder writes what came lately each time that it is asked, and goes on.
-// perf reads the files, and sees in them what we see.
+// A flight recorder writes the latest events on each request, and goes on. perf
+// reads the files, and finds the same events as ppscript.
 func TestFlightOnSignal(t *testing.T) {
 	live(t, testkit.Perf)
 	file := filepath.Join(t.TempDir(), "flight.data")
@@ -50,7 +50,8 @@ func TestFlightOnSignal(t *testing.T) {
 	compareLines(t, got, perfScript(t, file+".2"))
 }
 
-// Another user's link at the name of a file ends no recorder: the next name is taken.
+// Another user's link with the name of a file does not end a recorder: it uses the
+// next name.
 func TestFlightPassesNamesThatAreTaken(t *testing.T) {
 	live(t)
 	dir := filepath.Join(t.TempDir(), "shared")
@@ -71,8 +72,8 @@ func TestFlightPassesNamesThatAreTaken(t *testing.T) {
 	}
 }
 
-// Rings that are too small for the time keep the newest, and it is said since when
-// all is there.
+// Rings that are too small for the time keep the newest events, and the output
+// says from which time on they are complete.
 func TestFlightSaysWhatWasOverwritten(t *testing.T) {
 	live(t, testkit.Perf)
 	const calls = 20000
@@ -90,7 +91,8 @@ func TestFlightSaysWhatWasOverwritten(t *testing.T) {
 	}
 }
 
-// What a script beside it shows has a file written; the oldest files go.
+// A result of the script that runs beside it triggers a file; the oldest files
+// are removed.
 func TestFlightWhenSlow(t *testing.T) {
 	live(t, testkit.Perf)
 	dir := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Names of C++ keep their blanks in folded stacks, and no function of the kernel
-// is below user code.
+// Names of C++ keep their blanks in folded stacks, and no kernel function is
+// below user code.
 func TestFoldedNamesAreReadable(t *testing.T) {
 	live(t, testkit.Samples)
 	program := compiled(t, "names.cc", "-O1", "-fomit-frame-pointer")

@@ -9,8 +9,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What a fold emits has the stack of the event at hand: the periods of hrtimer
-// those of perf's samples, but for the first, which begins a period.
+// Emitted events have the stack of the current event: the periods of hrtimer
+// have the stacks of perf's samples, except for the first sample, which begins
+// a period.
 func TestFoldedPeriodsEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf, testkit.Samples)
 	dir := t.TempDir()
@@ -30,19 +31,20 @@ func TestFoldedPeriodsEqualPerfScript(t *testing.T) {
 		}
 		delete(got, path)
 	}
-	// Of a function's aliases in the kernel each chooses one.
+	// If a kernel function has aliases, each tool chooses one.
 	others := int64(0)
 	for _, n := range got {
 		others += n
 	}
-	// taskset begins on any CPU, each of which has a first sample.
+	// taskset may begin on any CPU, and each CPU has a first sample.
 	if missing -= others; others > all/50 || missing < 1 || missing > 2 || all < 20 {
 		t.Errorf("got %d of %d samples missing, and %v that perf has not; want the first of each CPU",
 			missing, all, got)
 	}
 }
 
-// A sleep is shown with where the task went to sleep, and with its waker.
+// A sleep is shown with the stack where the task went to sleep, and with its
+// waker.
 func TestTaskStateShowsStacks(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "task-state", "-g", "-S", "--than", "100us", "--filter",

@@ -12,12 +12,12 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// dates are the beginnings of intervals.
+// dates matches the beginnings of intervals.
 var dates = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 
-// A run does not pay for libraries that it does not use: a run that counts takes less than
-// 10 MB of its own, 40 MB with the pages of the program's file, which the kernel shares and takes
-// back as it likes, and the program is there in less than 50 ms.
+// A run pays nothing for libraries that it does not use: a run that counts takes less than 10 MB
+// of private memory, 40 MB with the pages of the program's file, which the kernel shares and can
+// reclaim, and the program starts in less than 50 ms.
 func TestFootprint(t *testing.T) {
 	live(t)
 	for _, args := range []string{
@@ -26,7 +26,8 @@ func TestFootprint(t *testing.T) {
 	} {
 		p := testkit.Start(t, append([]string{testkit.PPScript(t)}, strings.Fields(args)...)...)
 		p.Await("three intervals", func(out string) bool { return len(dates.FindAllString(out, -1)) >= 3 })
-		// Not what it used in all: that counts the test, from which it was forked.
+		// Its peak is not usable, because that includes the test process from
+		// which it was forked.
 		status := read(t, fmt.Sprintf("/proc/%d/status", p.PID()))
 		for what, limit := range map[string]int{"VmHWM:": 40, "RssAnon:": 10} {
 			took := between(status, what, "kB")

@@ -9,7 +9,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// hits are the rows of funccount, by event without its system.
+// hits returns the counts of funccount by event without its system.
 func hits(t *testing.T, output string) map[string]int64 {
 	t.Helper()
 	table := last(t, output)
@@ -22,8 +22,8 @@ func hits(t *testing.T, output string) map[string]int64 {
 	return found
 }
 
-// What a hit stands for is not counted: those of sched_stat_runtime are as many as there are events,
-// where the kernel's counter is raised by nanoseconds.
+// Hits are counted, not their weights: hits of sched_stat_runtime are as many as its events,
+// although the kernel's counter adds nanoseconds.
 func TestFunccountCountsHitsOfWeightedEvents(t *testing.T) {
 	live(t)
 	testkit.Again(t, func() (wrong []string) {
@@ -50,8 +50,8 @@ func TestFunccountCountsHitsOfWeightedEvents(t *testing.T) {
 
 const globs = "sched:sched_p*,sched:sched_w*,sched:sched_s*,raw_syscalls:*"
 
-// What matches a pattern is hit as often as perf script shows it of the same
-// recording, and perf stat counts it in the same threads.
+// The hits of events that match a pattern equal perf script's lines of the same
+// recording, and perf stat's counts of the same threads.
 func TestFunccountEqualsPerf(t *testing.T) {
 	live(t, testkit.Perf)
 	file, lines := perfRecord(t, "-e", globs, "--", "sh", "-c",
@@ -96,7 +96,8 @@ func TestFunccountEqualsPerf(t *testing.T) {
 	})
 }
 
-// Functions of a program that match a pattern are hit as often as it calls them.
+// Functions of a program that match a pattern have as many hits as the program
+// makes calls.
 func TestFunccountOfFunctions(t *testing.T) {
 	live(t, testkit.GCC, testkit.Uprobes)
 	program := compiled(t, "calls.c", "-O1")

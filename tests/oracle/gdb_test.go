@@ -11,8 +11,8 @@ import (
 )
 
 // Functions that are called from everywhere, by C and C++, in exceptions,
-// callbacks of the C library and handlers of signals: what a probe there shows
-// of its callers is the debugger's backtrace, frame by frame.
+// callbacks of the C library and signal handlers: the stacks of probes there
+// equal the debugger's backtraces, frame by frame.
 func TestStacksEqualGDB(t *testing.T) {
 	live(t, testkit.AMD64, testkit.GDB, testkit.GCC, testkit.GXX)
 	f := func(source, function string, flags ...string) {
@@ -40,7 +40,7 @@ func TestStacksEqualGDB(t *testing.T) {
 	f("points.cc", "_Z4leafl")
 }
 
-// address is where a function is.
+// address returns the address of a function.
 func address(t *testing.T, program, function string) uint64 {
 	t.Helper()
 	file, err := elf.Open(program)
@@ -61,7 +61,7 @@ func address(t *testing.T, program, function string) uint64 {
 	return 0
 }
 
-// probedFrame is a frame of ours.
+// probedFrame is a frame in ppscript's output.
 type probedFrame struct{ Addr, Symbol string }
 
 func (f probedFrame) String() string { return f.Addr + " " + f.Symbol }

@@ -127,8 +127,8 @@ func (c cpuTree) on(t *testing.T, args ...string) map[string]bool {
 
 var attrs = regexp.MustCompile(`\{type=([^,]+), size=[^,]+, config=([^,]+),.*? config1=([^,}]+)`)
 
-// Each profiler of the CPU's counters asks for what perf asks for, where users
-// spell the same events out for it.
+// Each profiler of the CPU's counters requests the same events as perf, if
+// users name the same events to perf.
 func TestCountersOfOtherCPUs(t *testing.T) {
 	live(t, testkit.Perf, testkit.Strace)
 	for _, c := range []struct {
@@ -149,7 +149,8 @@ func TestCountersOfOtherCPUs(t *testing.T) {
 	} {
 		args := append([]string{testkit.PPScript(t)}, strings.Fields(c.ours)...)
 		got := c.tree.on(t, append(args, "-C", "0", "--duration", "100ms")...)
-		// To name what is missing, an event is tried without all that is special.
+		// To find out what is missing, ppscript also tries an event without
+		// modifiers.
 		plain := regexp.MustCompile(`^(4 .*) 0x[^0].*$`)
 		for a := range maps.Clone(got) {
 			if m := plain.FindStringSubmatch(a); m != nil {
@@ -164,15 +165,15 @@ func TestCountersOfOtherCPUs(t *testing.T) {
 	}
 }
 
-// The events of AMD's caches have the numbers that perf makes of the words of
-// each generation.
+// The events of AMD's caches have the numbers to which perf translates the
+// terms of each generation.
 func TestCachesOfAMD(t *testing.T) {
 	live(t, testkit.Perf, testkit.Strace)
 	const zen1 = "slicemask=0xf,threadmask=0xff"
 	const zen3 = "enallslices=1,enallcores=1,threadmask=3"
 	for _, c := range []struct {
 		tree          cpuTree
-		cache, misses string // where lookups, and misses' latencies, are counted
+		cache, misses string // PMUs that count lookups and the latencies of misses
 	}{
 		{zen(0x17, 0x31), zen1, zen1},
 		{zen(0x19, 0x01), zen3, zen3},
@@ -190,14 +191,15 @@ func TestCachesOfAMD(t *testing.T) {
 		for _, m := range regexp.MustCompile(`counter pmu:amd_l3/0x([0-9a-f]+)`).
 			FindAllStringSubmatch(out, -1) {
 			n, _ := strconv.ParseUint(m[1], 16, 64)
-			// The kernel switches counters on by itself; this bit says so too.
+			// This bit enables the counter, which the kernel does itself.
 			got[fmt.Sprintf("13 %#x 0x0", n&^(1<<22))] = true
 		}
 		if len(got) != 4 || !maps.Equal(got, want) {
 			t.Errorf("%s: got %v, want what perf asks for: %v", c.tree.info, slices.Sorted(maps.Keys(got)),
 				slices.Sorted(maps.Keys(want)))
 		}
-		// And the run asks for the first of them before it is told that there is none.
+		// The run requests the first of them, and then gets the error that it does not
+		// exist.
 		for a := range c.tree.on(t, testkit.PPScript(t), "llcstat", "--duration", "100ms") {
 			if !strings.HasPrefix(a, "13 0x") {
 				t.Errorf("%s: got %s, want an event of the cache", c.tree.info, a)

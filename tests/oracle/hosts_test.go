@@ -13,12 +13,12 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Two hosts, as far as their networks go: each has a namespace of its own, and
-// a cable is between them.
+// Two hosts with separate networks: each has a network namespace, and a virtual
+// cable connects them.
 type hosts struct {
 	t      *testing.T
 	a, b   string // namespaces
-	at     string // where a listens
+	at     string // address at which a listens
 	tokens string
 }
 
@@ -70,8 +70,8 @@ func (h *hosts) on(host, token string, args ...string) *testkit.Process {
 	return testkit.Start(h.t, words...)
 }
 
-// A sender on one host and two receivers on another have the same numbers; one that
-// has another token, or none, has nothing and is told why.
+// A sender on one host and two receivers on another have the same numbers. A
+// receiver with another token, or none, gets nothing and an error with the reason.
 func TestHostsHaveTheSameNumbers(t *testing.T) {
 	h := newHosts(t)
 	const calls = 4000
@@ -125,8 +125,8 @@ func TestHostsHaveTheSameNumbers(t *testing.T) {
 	}
 }
 
-// A sender that is killed has not ended: its receiver says so, keeps what came,
-// and with --strict fails.
+// If a sender is killed, its receiver says that it ended early, keeps the
+// events that arrived, and fails with --strict.
 func TestKilledSenderEndsEarly(t *testing.T) {
 	h := newHosts(t)
 	l := testkit.StartTarget(t, "-getppid", "500")
@@ -151,8 +151,9 @@ func TestKilledSenderEndsEarly(t *testing.T) {
 	l.End()
 }
 
-// Over TLS two hosts have the same numbers, without a token; who has another key, shows none or speaks
-// in the clear has nothing, and both sides say why. Without TLS it is said that others can read along.
+// Over TLS two hosts have the same numbers without a token. A peer with another key, without a key
+// or without encryption gets nothing, and both sides report why. Without TLS a message warns that
+// others can read the events.
 func TestHostsOverTLS(t *testing.T) {
 	h := newHosts(t)
 	dir := t.TempDir()

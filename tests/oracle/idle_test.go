@@ -13,10 +13,10 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// idleFor is how long a run is observed that waits for events that do not come.
+// idleFor is how long a run without events is observed.
 const idleFor = 5 * time.Second
 
-// A tracer of a process that sleeps, sleeps as well: it is woken at most twice a
+// A run that observes a sleeping process sleeps too: it is woken at most twice a
 // second, and takes at most 0.02 % of a CPU. The first event wakes it.
 func TestNothingHappens(t *testing.T) {
 	live(t)
@@ -29,7 +29,7 @@ def main(o):
 	if err != nil {
 		t.Fatal(err)
 	}
-	// All of them rest at the same time, which saves a minute.
+	// All runs are idle at the same time, which saves a minute.
 	type idler struct {
 		name, args string
 		target     *testkit.Target
@@ -75,7 +75,7 @@ def main(o):
 		time.Sleep(idleFor)
 		for i, c := range idlers {
 			if c.rested {
-				continue // Go's runtime gives memory back at times of its own
+				continue // Go's runtime returns memory at times of its own
 			}
 			moreWakes, moreCPU := usedBy(t, c.p.PID())
 			before := len(wrong)
@@ -124,8 +124,8 @@ func asleep(t *testing.T, pids ...int) {
 	}
 }
 
-// usedBy is how often the threads of a process went to sleep, and the time for
-// which they had a CPU, as the kernel counts them.
+// usedBy returns how often the threads of a process went to sleep, and their
+// CPU time, from the kernel's counters.
 func usedBy(t *testing.T, pid int) (wakes int64, cpu time.Duration) {
 	t.Helper()
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

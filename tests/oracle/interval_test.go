@@ -8,7 +8,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Tables say of which time they are, also where nobody asks events for theirs, in both engines.
+// Tables have their begin and end, also if no event's time is read, in both engines.
 func TestTablesHaveBeginAndEnd(t *testing.T) {
 	live(t)
 	for _, engine := range []string{"bpf", "perf"} {

@@ -13,9 +13,10 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// The pairs of our joins are those that follow from the lines of perf script.
+// This file checks that pairs of joins equal the pairs computed from the lines
+// of perf script.
 
-// A delay is what is known of the pairs of a start and an end.
+// A delay has the numbers for the pairs of a start and an end.
 type delay struct{ calls, total, min, max int64 }
 
 func (d *delay) add(ns int64) {
@@ -25,11 +26,11 @@ func (d *delay) add(ns int64) {
 	d.total, d.max = d.total+ns, max(d.max, ns)
 }
 
-// A stageOf tells the stage of a line, -1 for none, and its key.
+// A stageOf returns the stage of a line, -1 for none, and its key.
 type stageOf func(l line) (stage int, name, key string)
 
-// pairsOf relates lines by definition: an end takes the newest start of its
-// key, if nothing else of the key came between.
+// pairsOf relates lines by the definition: an end takes the newest start of its
+// key, if no other event of the key came in between.
 func pairsOf(lines []line, last int, of stageOf) map[string]*delay {
 	waiting := map[string]line{}
 	where := map[string]int{}
@@ -91,11 +92,12 @@ func TestSoftirqLatencyEqualsPerfScript(t *testing.T) {
 		return map[string]int{"softirq_entry": 0, "softirq_exit": 1}[name], name, fmt.Sprint(l.cpu)
 	})
 	compareDelays(t, file, `join([tracepoint("irq:softirq_entry")], [tracepoint("irq:softirq_exit")]).latency()`, want)
-	// As calls they are the same: soft interrupts do not nest.
+	// With impl = "nested" the pairs are the same, because soft interrupts do
+	// not nest.
 	compareDelays(t, file, `join([tracepoint("irq:softirq_entry"), tracepoint("irq:softirq_exit")], impl = "nested").latency()`, want)
 }
 
-// System calls belong to a thread, wherever it runs.
+// System calls belong to a thread, on any CPU.
 func TestSyscallLatencyEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	file, lines := perfRecord(t, "-e", enter, "-e", leave, "--", testkit.Load(t), "-getppid", "800",
@@ -149,8 +151,8 @@ func TestSleepAndRunDelayEqualPerfScript(t *testing.T) {
 		}
 		return 1, "sched_switch", between(l.text, "next_pid=", " ")
 	})
-	// The filter keeps the tasks that run where they are woken undetected,
-	// as they are here.
+	// With a filter on the switches, ppscript does not recognize wake-ups of
+	// tasks that still run; nor does the computation here.
 	compareDelays(t, file, `join([tracepoint("sched:sched_wakeup").key("pid")], `+
 		`[tracepoint("sched:sched_switch", filter = "next_pid >= 0").key("next_pid")]).latency()`, want)
 }
@@ -172,7 +174,7 @@ type slowPair struct {
 	}
 }
 
-// slowPairs are the details of a run over a recording.
+// slowPairs returns the details of a run over a recording.
 func slowPairs(t *testing.T, file, program string) (pairs []slowPair) {
 	t.Helper()
 	out := testkit.Run(t, testkit.PPScript(t), "--input", file, "--format", "json", "-c", program).Want(t, 0)
@@ -194,8 +196,8 @@ func slowPairs(t *testing.T, file, program string) (pairs []slowPair) {
 	return pairs
 }
 
-// What is shown of a slow pair is what perf script shows between the two
-// lines, of all CPUs, and that much before and after.
+// The events shown for a slow pair are perf script's lines between its two
+// lines, of all CPUs, and those of the requested time before and after.
 func TestDetailsEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	file, lines := perfRecord(t, "-e", "sched:sched_switch", "-e", "sched:sched_wakeup", "-e", enter,
@@ -247,7 +249,7 @@ func TestDetailsEqualPerfScript(t *testing.T) {
 	}
 }
 
-// A sleep takes as long as was asked for, live.
+// A sleep has the requested length, live.
 func TestSleepIsSlowLive(t *testing.T) {
 	live(t, testkit.AMD64)
 	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-c",

@@ -17,8 +17,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A program on a tracepoint can hide its hits from every other user of the
-// machine. Ours do not, whatever they select: perf stat and perf record see all.
+// A program at a tracepoint can hide its hits from every other observer.
+// ppscript's programs do not, whatever they select: perf stat and perf record
+// see all hits.
 func TestProgramsHideNothing(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64, testkit.Samples)
 	const calls, faults = 3000, 200
@@ -62,8 +63,8 @@ def main(o):
 	ours = append(ours, failing)
 	recorded := attachPerf(t, l, "record", "-q", "-m", "1024", "-e", "syscalls:sys_enter_getppid", "-e",
 		"sched:sched_switch")
-	// By itself: events that perf tells apart by an id have the id of the event that
-	// is first to look at a fault, without programs too.
+	// This one runs alone: the kernel marks a page fault with the id of the first
+	// event that observes it, also without programs, so perf confuses such events.
 	faulty := attachPerf(t, l, "record", "-q", "-c", "1", "-e", "page-faults")
 	quiet := attachPerf(t, l, "stat", "-x,", "-e", "syscalls:sys_enter_getppid", "-e", "sched:sched_switch")
 	native := attach(t, l, "--engine", "perf", "--format", "json", "-c",
@@ -82,7 +83,7 @@ def main(o):
 	for _, p := range ours {
 		status := 0
 		if p == failing {
-			status = 1 // nothing but errors is no answer
+			status = 1 // a run with only errors fails
 		}
 		p.Stop().Want(t, status)
 	}
@@ -142,7 +143,7 @@ func TestKilledLeavesNothing(t *testing.T) {
 
 var fdinfoID = regexp.MustCompile(`(?m)^(prog|map|link)_id:\t(\d+)$`)
 
-// kernelObjects are the ids of what a process holds.
+// kernelObjects returns the ids of the kernel objects that a process holds.
 func kernelObjects(t *testing.T, pid int) map[string][]uint32 {
 	t.Helper()
 	ids := map[string][]uint32{}
@@ -163,7 +164,7 @@ func kernelObjects(t *testing.T, pid int) map[string][]uint32 {
 	return ids
 }
 
-// getppids is how many calls of getppid the kernel engine counted.
+// getppids returns the number of calls of getppid that programs counted.
 func getppids(t *testing.T, out testkit.Output) (n int64) {
 	t.Helper()
 	for _, r := range last(t, out.Want(t, 0).Stdout).Rows {
@@ -176,8 +177,8 @@ func getppids(t *testing.T, out testkit.Output) (n int64) {
 
 const countEnter = `tracepoint("raw_syscalls:sys_enter").by("id").count()`
 
-// A workload counts with its children, from its execve on; without them if
-// they shall not be followed.
+// The events of a workload and its children count from its execve on; those of
+// children do not if they are not followed.
 func TestKernelWorkload(t *testing.T) {
 	live(t, testkit.AMD64)
 	load := testkit.Load(t)
@@ -186,7 +187,7 @@ func TestKernelWorkload(t *testing.T) {
 		args := append([]string{testkit.PPScript(t), "--engine", "bpf", "--format", "json", "-c", countEnter},
 			options...)
 		got := getppids(t, testkit.Run(t, append(args, "--", "sh", "-c", script)...))
-		// A shell asks for its parent as well.
+		// A shell calls getppid too.
 		if got < want || got > want+5 {
 			t.Errorf("%s %v: got %d calls, want %d", script, options, got, want)
 		}

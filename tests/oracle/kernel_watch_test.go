@@ -13,8 +13,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// With a shorter threshold than the kernel's, every timer of the kernel's
-// watchdog comes too late, on every CPU.
+// With a threshold below the kernel's, every timer of the kernel's watchdog is
+// too late, on every CPU.
 func TestWatchdogWarns(t *testing.T) {
 	live(t, testkit.Perf)
 	for name, want := range map[string]string{"watchdog": "1", "watchdog_thresh": "10"} {
@@ -24,7 +24,7 @@ func TestWatchdogWarns(t *testing.T) {
 				fmt.Errorf("it is %q (%v)", got, err)))
 		}
 	}
-	// The machine itself may be late: perf tells when its timers were.
+	// The machine itself may be late: perf shows the times of its timers.
 	symbols := read(t, "/proc/kallsyms")
 	fn := regexp.MustCompile(`(?m)^([0-9a-f]+) . watchdog_timer_fn$`).FindStringSubmatch(symbols)
 	if fn == nil {
@@ -58,12 +58,12 @@ func TestWatchdogWarns(t *testing.T) {
 		t.Errorf("got %d lines, want those of %v", warnings, rows[0])
 	}
 
-	// The kernel's own threshold is not reached, if its timers come every four
-	// seconds as they should.
+	// The kernel's own threshold is not reached if its timers come every four
+	// seconds, as expected.
 	out = quiet.Wait().Want(t, 0)
 	witness.Stop()
 	late, before := 0, int64(0)
-	// A timer that perf lost is one more that is late.
+	// A timer that perf lost counts as one more late timer.
 	lines, _ := readPerfScript(t, timers)
 	for _, l := range lines {
 		if before != 0 && l.time-before > 4_150_000_000 {
@@ -85,7 +85,7 @@ func TestWatchdogWarns(t *testing.T) {
 	}
 }
 
-// Pages of page tables are made and given up as perf script's fields say.
+// Creation and removal of page-table pages equal perf script's fields.
 func TestKVMMMUEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	for _, file := range []string{"/dev/kvm", "/sys/kernel/tracing/events/kvmmmu/kvm_mmu_get_page"} {

@@ -16,9 +16,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A name of a file that lies in a page which nobody has touched is read when the call
-// ends: for the event itself, and for the pair of the call's begin and end, also where that
-// has the stack of its begin.
+// If a file name lies in a page that is not in memory, it is read when the call ends: for
+// the event itself, and for the pair of the call's begin and end, also if the pair has the
+// stack of its begin.
 func TestTextsOfUntouchedPages(t *testing.T) {
 	live(t, testkit.AMD64)
 	const begin, end = `tracepoint("syscalls:sys_enter_openat").let(file = "user_string(filename)")`,
@@ -68,7 +68,8 @@ func textsOfUntouchedPages(t *testing.T, script string) {
 	}
 }
 
-// present reports that an address has a page, by bit 63 of its entry in pagemap.
+// present reports whether the page of an address is in memory, by bit 63 of its
+// entry in pagemap.
 func present(t *testing.T, at uintptr) bool {
 	t.Helper()
 	f, err := os.Open("/proc/self/pagemap")
@@ -83,10 +84,12 @@ func present(t *testing.T, at uintptr) bool {
 	return entry[7]&0x80 != 0
 }
 
-// starts runs programs that have just begun, which is when texts are missing.
+// starts starts many programs, because texts are often not in memory just after
+// the start.
 const starts = `for i in $(seq 40); do /bin/ls /nonexistent$i; /bin/cat /etc/hostname; /bin/date; done >/dev/null 2>&1`
 
-// The files that just started programs open are those that strace sees.
+// The files that programs open just after their start equal those that strace
+// shows.
 func TestTextsOfJustStartedProgramsEqualStrace(t *testing.T) {
 	live(t, testkit.AMD64, testkit.Strace, testkit.Program("bash"))
 	log := filepath.Join(t.TempDir(), "strace")
@@ -111,7 +114,7 @@ func TestTextsOfJustStartedProgramsEqualStrace(t *testing.T) {
 		t.Errorf("%d of %d names are missing, want less than 1 %%", missing, calls)
 	}
 	if missing > 0 {
-		return // which ones they are, nobody knows
+		return // it is unknown which ones
 	}
 	var names []string
 	for name, n := range want {
@@ -130,7 +133,7 @@ func TestTextsOfJustStartedProgramsEqualStrace(t *testing.T) {
 	}
 }
 
-// counted counts what the first group of a pattern matches.
+// counted counts the texts of a pattern's first group.
 func counted(pattern *regexp.Regexp, text string) map[string]int {
 	n := map[string]int{}
 	for _, m := range pattern.FindAllStringSubmatch(text, -1) {

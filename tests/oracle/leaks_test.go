@@ -15,8 +15,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A program that frees what it allocates has no leak; of the system calls that
-// never return exactly one is found.
+// A program that frees all its memory has no leak; of the system calls that
+// never return, exactly one is found.
 func TestLeaksAreCounted(t *testing.T) {
 	live(t, testkit.AMD64)
 	out := testkit.Run(t, testkit.PPScript(t), "kmemleak", "--format", "json", "--alloc",
@@ -31,8 +31,8 @@ func TestLeaksAreCounted(t *testing.T) {
 	}
 }
 
-// A program that loses ten of sixty allocations: exactly those are found, with
-// the stack that made them; with their bytes where the entry is seen too.
+// A program leaks ten of sixty allocations: exactly these are found, with the
+// stack that made them, and with their bytes if the entry is observed too.
 func TestUserLeaksAreFound(t *testing.T) {
 	live(t, testkit.Uprobes)
 	libc, err := filepath.Glob("/lib/*-linux-gnu/libc.so.6")
@@ -47,8 +47,8 @@ func TestUserLeaksAreFound(t *testing.T) {
 			"--user-callchain=dwarf", "--no-kernel-callchain",
 			"--alloc", fmt.Sprintf(`uretprobe:malloc@"%s"//ptr=retval/`, libc[0]), "--free",
 			fmt.Sprintf(`uprobe:free@"%s"//ptr=arg1/`, libc[0])}, more...)
-		// All programs' calls go through the rings, with their stacks: on a busy
-		// machine some are lost, and nothing is measured across that.
+		// The calls of all programs go through the rings with their stacks: on a
+		// busy machine some are lost, and nothing is measured across a loss.
 		testkit.Again(t, func() []string {
 			out := testkit.Run(t, append(append(args[:len(args):len(args)], "--"), command...)...).Want(t, 0)
 			got := leaksOf(t, out.Stdout, "")
@@ -70,9 +70,9 @@ func TestUserLeaksAreFound(t *testing.T) {
 	f("", "--call", call)
 }
 
-// What the kernel keeps for a program that is gone is found with its bytes: the
-// kernel's own list of message queues says how many they are. Of a queue whose
-// messages were all received nothing is left.
+// Memory that the kernel keeps for a program that has ended is found with its
+// bytes, whose number is in the kernel's list of message queues. A queue whose
+// messages were all received leaves nothing.
 func TestKernelLeaksAreFound(t *testing.T) {
 	_, err := os.Stat("/proc/sysvipc/msg")
 	live(t, testkit.GCC, testkit.Core("message queues", err))
@@ -94,8 +94,9 @@ func TestKernelLeaksAreFound(t *testing.T) {
 		all := leaksOf(t, rest, "do_msgsnd")
 		for _, m := range regexp.MustCompile(`(?m)^(.*)\bload_msg\b.*: (\d+) objects, (\d+) bytes$`).
 			FindAllStringSubmatch(all, -1) {
-			// A message may be the first of a new slab, to which the allocator
-			// adds a list of whose objects they are: that stays with the slab.
+			// A message may be the first in a new slab, for which the allocator
+			// creates a list of its objects' owners; this list stays with the
+			// slab.
 			if strings.Contains(m[1], "slab") {
 				continue
 			}
@@ -112,13 +113,13 @@ func TestKernelLeaksAreFound(t *testing.T) {
 		}
 	}
 	f("none", 0, 0)
-	// The messages of several queues need new slabs.
+	// The messages of several queues need new slabs, so this is repeated.
 	for range 4 {
 		f("keep", 15, 10*1000+5*500)
 	}
 }
 
-// queued is what the kernel says of a message queue.
+// queued returns the kernel's numbers for a message queue.
 func queued(t *testing.T, queue string) (messages, bytes int64) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/sysvipc/msg")
@@ -137,8 +138,8 @@ func queued(t *testing.T, queue string) (messages, bytes int64) {
 	return 0, 0
 }
 
-// leaksOf writes the leaks, a line each: the functions as far as one, else as
-// far as main.
+// leaksOf returns the leaks, one on a line: the functions of the stack up to a
+// given one, else up to main.
 func leaksOf(t *testing.T, output, last string) string {
 	t.Helper()
 	text := ""

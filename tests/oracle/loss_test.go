@@ -11,7 +11,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Events generated = seen + filtered + lost. The reader is stopped while they
+// Events generated = seen + filtered + lost. The reader is stopped while events
 // come, so that a ring of one page loses nearly all of them.
 func TestLossIsAccounted(t *testing.T) {
 	live(t, testkit.AMD64)
@@ -31,7 +31,8 @@ func TestLossIsAccounted(t *testing.T) {
 	for _, p := range readers {
 		p.Signal(syscall.SIGCONT)
 	}
-	// seen is how many calls a run saw, which are as many as it did not lose.
+	// seen is the number of calls that a run saw, which must be all that it did
+	// not lose.
 	check := func(p *testkit.Process, exit int) (table testkit.Table, seen int64) {
 		t.Helper()
 		table = last(t, p.Stop().Want(t, exit).Stdout)
@@ -55,8 +56,8 @@ func TestLossIsAccounted(t *testing.T) {
 	l.End()
 }
 
-// Nothing is lost with rings of the usual size, and a filter of ours counts
-// exactly what it should.
+// Rings of the default size lose nothing, and a native filter selects exactly
+// the right events.
 func TestFilteredIsAccounted(t *testing.T) {
 	live(t, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "3000")
@@ -81,15 +82,16 @@ func TestFilteredIsAccounted(t *testing.T) {
 	l.Do()
 }
 
-// A call that began before a loss and one that returned after it are not taken
-// for one: calls and latencies of a recording with many losses are those that
-// follow from the lines and losses that perf script prints.
+// A call that began before a loss is not paired with a return after it: calls
+// and latencies of a recording with many losses equal those computed from perf
+// script's lines and losses.
 func TestSyscallsAfterLoss(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64)
-	// A loss begins inside of a call because a return with its stack is larger
-	// than a call, so that the ring has no room for it more often. It ends
-	// inside of one because the reader, stopped while the ring fills, goes on
-	// while the thread sleeps in its call, as it does nearly always.
+	// A loss often begins inside a call, because the record of a return with
+	// its stack is larger than that of an entry, so that it is more often the
+	// first without room. It ends inside a call, because the reader, which is
+	// stopped while the ring fills, goes on while the thread sleeps in its
+	// call.
 	const calls = 3000
 	var file string
 	var want latency
@@ -133,7 +135,8 @@ func TestSyscallsAfterLoss(t *testing.T) {
 }
 
 // callsBetweenLosses pairs the calls of one thread between losses. spans are
-// the losses over which a call and the return of another seem to be a pair.
+// the losses across which a call and the return of another one look like a
+// pair.
 func callsBetweenLosses(t *testing.T, file string) (sum latency, spans int) {
 	t.Helper()
 	out := testkit.Run(t, "perf", "script", "-i", file, "--show-lost-events", "--ns", "-F",
@@ -163,11 +166,11 @@ func callsBetweenLosses(t *testing.T, file string) (sum latency, spans int) {
 	return rows[""], spans
 }
 
-// What is lost between the start and the end of a pair leaves no pair, live:
-// the reader is stopped while a flood of other events fills the ring.
+// A loss between the start and the end of a pair leaves no pair, live: the
+// reader is stopped while many other events fill the ring.
 func TestLossInventsNoPair(t *testing.T) {
 	live(t, testkit.AMD64)
-	// From the only getppid of one round to that of the next.
+	// From the single getppid of one round to that of the next.
 	program := `join([tracepoint("` + leave + `", filter = "id == 110")], [tracepoint("` + enter +
 		`", filter = "id == 110"), ` +
 		`tracepoint("` + enter + `", filter = "id == 257").untraced()], key = "_tid").count()`
@@ -180,7 +183,7 @@ func TestLossInventsNoPair(t *testing.T) {
 		}
 		l.Do()
 		p.Signal(syscall.SIGCONT)
-		// What was kept has been read before the next round makes more.
+		// The kept events must be read before the next round causes more.
 		p.Await("samples", func(stdout string) bool {
 			n := int64(0)
 			for _, table := range testkit.Tables(t, stdout) {
@@ -205,10 +208,9 @@ func TestLossInventsNoPair(t *testing.T) {
 	f(true, "1", 0)
 }
 
-// What is counted and what is seen are of the same time, however long opening
-// takes: of whole CPUs, where events come all the time. Wake-ups are not among
-// them: the kernel counts some that it does not sample, for perf stat and perf
-// record as well.
+// Counts and samples cover the same time, however long opening takes, for whole
+// CPUs with constant events. Wake-ups are left out: the kernel counts some that
+// it does not sample, for perf stat and perf record too.
 func TestEventLostCountsWhatItSees(t *testing.T) {
 	live(t)
 	testkit.Again(t, func() (wrong []string) {
@@ -230,7 +232,7 @@ func TestEventLostCountsWhatItSees(t *testing.T) {
 	})
 }
 
-// Records about tasks that find no room in a ring are no lost events: each event was seen, or is lost.
+// Lost records about tasks are not counted as lost events: each event was seen or counted as lost.
 func TestLostAreEventsOnly(t *testing.T) {
 	live(t)
 	const turns, calls = 300, 40

@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// The members of samples of memory accesses, and what the bits of their data
-// source mean, are those that perf script prints.
+// The members of samples of memory accesses, and the words for their data
+// source, equal perf script's.
 func TestMemoryEqualsPerfScript(t *testing.T) {
 	testkit.Requires(t, testkit.Perf)
 	const data = "../data/memory.data"
@@ -27,7 +27,7 @@ func TestMemoryEqualsPerfScript(t *testing.T) {
 		}
 		return strconv.FormatUint(n, 10)
 	}
-	words := map[string]string{} // what perf says about a data source
+	words := map[string]string{} // perf's words for a data source
 	out := testkit.Run(t, "perf", "script", "-i", data, "-f", "-F",
 		"tid,cpu,time,event,addr,weight,data_src,phys_addr,ip").Want(t, 0).Stdout
 	for l := range strings.Lines(out) {
@@ -66,8 +66,8 @@ func TestMemoryEqualsPerfScript(t *testing.T) {
 	}
 }
 
-// sameAccess compares our words for a data source with perf's, which names a
-// level by its bits and by its number, and cuts what is long.
+// sameAccess compares ppscript's words for a data source with perf's, which
+// names a level both by its bits and by its number, and cuts long texts.
 func sameAccess(t *testing.T, ours, perfs, op string) {
 	t.Helper()
 	p, o := strings.Split(perfs, "|"), strings.Split(ours, "|")

@@ -9,8 +9,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A cgroup that is made, and the programs that bpftrace loads and unloads, are
-// told; what comes goes again. Others do the same meanwhile.
+// misc reports a new cgroup, and the programs that bpftrace loads and unloads;
+// everything that comes disappears again. Other processes may do the same
+// meanwhile.
 func TestMiscTellsOfTheKernel(t *testing.T) {
 	live(t, testkit.Bpftrace)
 	ours := testkit.Start(t, testkit.PPScript(t), "misc", "-v", "--format", "json")

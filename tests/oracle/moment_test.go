@@ -7,9 +7,10 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Of a program that computes on CPU 0, options about the moment keep all
-// samples or none: one task at least wants that CPU, no interrupt is off where
-// a timer interrupts, and the program is the one that is left out or another.
+// For a program that computes on CPU 0, options about the moment keep all
+// samples or none: at least one task is runnable on that CPU, interrupts are
+// not disabled when a timer interrupts, and the excluded process is this
+// program or another one.
 func TestProfileOfMoments(t *testing.T) {
 	live(t, testkit.Samples)
 	l := testkit.StartTarget(t, "-spin", "300")

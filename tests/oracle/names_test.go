@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// states shows the states of sockets in each way in which results show fields: as
-// keys, in a tuple, by aggregators, carried on by let and by a fold, in lines.
+// states shows the states of sockets in every place where results show fields: as
+// keys, in a tuple, in aggregators, after let and a fold, in lines.
 const states = `
 def _step(s, e):
     if s.last:
@@ -33,11 +33,12 @@ def main(o):
     ]
 `
 
-// refused tries to connect to a port of this machine where nobody listens.
+// refused tries to connect to a port of this machine at which no program
+// listens.
 var refused = []string{"bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/1"}
 
-// Fields are shown as the kernel prints them, whatever counts their events, live
-// and of a recording. JSON has the number beside the name.
+// Fields are shown as the kernel prints them, in each engine, live and from a
+// recording. JSON has the number besides the name.
 func TestFieldsAreShownByName(t *testing.T) {
 	live(t, testkit.Program("bash"))
 	dir := t.TempDir()
@@ -81,7 +82,7 @@ func TestFieldsAreShownByName(t *testing.T) {
 	}
 }
 
-// addresses carries the address of a socket on in each way in which a value goes from a field to a result.
+// addresses passes the address of a socket from a field to a result in every possible way.
 const addresses = `
 def _step(s, e):
     if s.last:
@@ -104,9 +105,9 @@ def main(o):
     ]
 `
 
-// An address is shown as one wherever it goes, whatever counts the events: through let, a fold and its state,
-// the key of pairs, tuples and lists, aggregators. The distance of two addresses is none. --raw has no names,
-// and addresses.
+// An address is shown as an address in every place, in each engine: through let, a fold and its
+// state, the key of pairs, tuples and lists, aggregators. The difference of two addresses is a
+// number. --raw shows no names, but addresses.
 func TestAddressesStayAddresses(t *testing.T) {
 	live(t, testkit.Program("bash"))
 	dir := t.TempDir()
@@ -151,8 +152,8 @@ func TestAddressesStayAddresses(t *testing.T) {
 	}
 }
 
-// IP addresses are keys of programs of the kernel, alone and beside numbers: their zeros count, and rows are
-// those of the other engines.
+// IP addresses are keys of programs in the kernel, alone and with numbers: their zeros count, and
+// rows equal those of the other engines.
 func TestIPAddressesAreKeysInKernel(t *testing.T) {
 	live(t, testkit.Program("bash"))
 	code := `tracepoint("sock:inet_sock_set_state").where("protocol == 6")` +
@@ -173,11 +174,11 @@ func TestIPAddressesAreKeysInKernel(t *testing.T) {
 	}
 }
 
-// squeezed is a text with one blank where it has several, or line ends.
+// squeezed replaces several blanks or line ends in a text by one blank.
 func squeezed(s string) string { return " " + strings.Join(strings.Fields(s), " ") + " " }
 
-// What system calls return is shown with the name of the error, devices and
-// functions as people write them.
+// Results of system calls are shown with the name of the error; devices and
+// functions have their usual form.
 func TestReturnsAndAddressesAreShownByName(t *testing.T) {
 	live(t, testkit.AMD64)
 	out := testkit.Run(t, testkit.PPScript(t), "-q", "-c",

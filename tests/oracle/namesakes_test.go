@@ -16,11 +16,11 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file runs scripts beside the tools of their names, on the same commands: docs/tools.md has
-// the whole list, and whose rows are compared.
+// This file runs scripts and the tools with the same names at the same time, on the same
+// commands. docs/tools.md has the whole list, and says whose rows are compared.
 
-// bcc is where Debian's package libbpf-tools has those of bcc's tools that need neither Python nor the
-// kernel's headers.
+// bcc is the directory in which Debian's package libbpf-tools has the tools of bcc that need
+// neither Python nor the kernel's headers.
 const bcc = "/usr/sbin/"
 
 // namesakes are scripts with the tools of bpftrace and bcc that this kernel can run. The commands have
@@ -28,7 +28,8 @@ const bcc = "/usr/sbin/"
 var namesakes = []testkit.Namesake{
 	{Script: typed("execsnoop"), Tool: typed("execsnoop.bt"), Columns: "PID ARGS",
 		Command: []string{"echo", "one", "two  three", "four"}},
-	// All files but the libraries of cat, whose names the tool may not find in memory.
+	// All files except the libraries of cat, because their names may not be in memory
+	// for the tool.
 	{Script: typed("opensnoop"), Tool: typed("opensnoop.bt"), Columns: "PID COMM FD ERR PATH",
 		Command: files("cat"), Path: typed("/nonexistent /etc/passwd")},
 	// The tool has no column FD.
@@ -41,10 +42,10 @@ var namesakes = []testkit.Namesake{
 		Command: typed("sync --data /etc/passwd"), Alike: func(line string) string {
 			return strings.Replace(line, "tracepoint:syscalls:sys_enter_", "", 1)
 		}},
-	// Each has its own time.
+	// Each tool measures its own time.
 	{Script: typed("gethostlatency"), Tool: typed("gethostlatency.bt"), Columns: "PID COMM HOST",
 		Command: lookup},
-	// The tool knows fewer of the calls.
+	// The tool supports fewer of the calls.
 	{Script: typed("setuids"), Tool: typed("setuids.bt"), Columns: "PID COMM UID SYSCALL ARGS",
 		Command: typed("{load} -rare 1"), Path: typed("uid=")},
 	{Script: typed("execsnoop"), Tool: typed(bcc + "execsnoop"), Columns: "PCOMM PID PPID RET",
@@ -61,7 +62,7 @@ var namesakes = []testkit.Namesake{
 		Command: typed("true")},
 	{Script: typed("exitsnoop -x"), Tool: typed(bcc + "exitsnoop -x"), Columns: "PCOMM PID PPID TID EXIT_CODE",
 		Command: []string{"sh", "-c", "exit 3"}},
-	// The command has a namespace of mounts for itself.
+	// The command has a mount namespace of its own.
 	{Script: typed("mountsnoop"), Tool: typed(bcc + "mountsnoop"),
 		Columns: "COMM PID TID MNT_NS CALL SOURCE TARGET TYPE RET",
 		Command: typed("unshare --mount --propagation private mount -n -i -t tmpfs mine /mnt"),
@@ -78,7 +79,8 @@ var (
 
 func typed(text string) []string { return strings.Fields(text) }
 
-// files is a command that reads a file, and two that are not there.
+// files is a command that reads a file, and tries to read two that do not
+// exist.
 func files(command string) []string {
 	return []string{command, "/nonexistent/a", "/etc/passwd", "/nonexistent/b"}
 }
@@ -90,7 +92,8 @@ func mountCall(line string) string {
 
 var mountParts = regexp.MustCompile(`(mount)\("(.*?)", "(.*?)", "(.*?)", .*\) = (-?\d+)`)
 
-// Both tell the same of a command, row by row, while both observe the whole machine.
+// Script and tool print the same rows for a command, while both observe the whole
+// machine.
 func TestRowsEqualNamesakes(t *testing.T) {
 	live(t, testkit.Bpftrace, testkit.BTF, testkit.Long)
 	accepting := listen(t)
@@ -110,7 +113,7 @@ func TestRowsEqualNamesakes(t *testing.T) {
 	}
 }
 
-// listen is a port whose connections are accepted, and read to their ends.
+// listen opens a port whose connections are accepted and read to their ends.
 func listen(t *testing.T) (port string) {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -143,12 +146,12 @@ func compare(t *testing.T, n *testkit.Namesake, tool string, command []string) (
 	}
 	run := func() int {
 		cmd := exec.Command(command[0], command[1:]...)
-		cmd.Run() // it may end with an error: files that are not there
+		cmd.Run() // it may end with an error, because of the missing files
 		return cmd.Process.Pid
 	}
-	// Both are there as soon as both tell of a command.
+	// Both are attached as soon as both have rows of a command.
 	known := func(pid int) bool { mine, other := both(pid); return len(mine) > 0 && len(other) > 0 }
-	// told waits until both tell of a command that begins after the call.
+	// told waits until both have rows of a command that begins after the call.
 	told := func(what string) {
 		var begun []int
 		looks := 0
@@ -173,7 +176,7 @@ func compare(t *testing.T, n *testkit.Namesake, tool string, command []string) (
 	return nil
 }
 
-// Tools about TCP tell of connections whose ends, bytes and process are known.
+// TCP tools report connections with known ends, bytes and process.
 func TestRowsOfKnownConnections(t *testing.T) {
 	live(t, testkit.BTF)
 	const sent, received = 5000, 3000
@@ -190,7 +193,7 @@ func TestRowsOfKnownConnections(t *testing.T) {
 				tools[name] = testkit.Start(t, testkit.PPScript(t), name)
 				defer tools[name].Stop()
 			}
-			// rowsOf are the rows of the connection from a port of ours to that of the listener.
+			// rowsOf returns the rows of the connection from our port to the listener's port.
 			address, port := split(t, l.Addr())
 			version := network[3:]
 			pid := strconv.Itoa(os.Getpid())
@@ -201,7 +204,8 @@ func TestRowsOfKnownConnections(t *testing.T) {
 					"tcplife":    strings.Join([]string{address, from, address, port, "4", "2"}, " "),
 				}
 			}
-			// All observe from some moment on: then each of them tells of the same connections.
+			// From some moment on all runs observe; then each of them reports the same
+			// connections.
 			tell := func(from string) bool {
 				for name, row := range want(from) {
 					if !hasRow(tools[name].Stdout(), pid, row) {
@@ -222,7 +226,8 @@ func TestRowsOfKnownConnections(t *testing.T) {
 	}
 }
 
-// hasRow reports that a row is about a process, and has these fields behind PID and COMM.
+// hasRow reports whether a row is about a process, and has these fields after PID and
+// COMM.
 func hasRow(text, pid, row string) bool {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
@@ -233,7 +238,7 @@ func hasRow(text, pid, row string) bool {
 	return false
 }
 
-// split is the address and the port of an address.
+// split returns the host and the port of an address.
 func split(t *testing.T, a net.Addr) (address, port string) {
 	t.Helper()
 	address, port, err := net.SplitHostPort(a.String())

@@ -10,10 +10,11 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A chain is a thread that slept, and the threads that it waited for.
+// A chain is a thread that slept, and the thread that woke it.
 type chain struct{ woken, waker string }
 
-// sleepsOf are the sleeps in the lines of a recording: from a switch to the wake-up.
+// sleepsOf returns the sleeps in the lines of a recording: from a switch to the
+// wake-up.
 func sleepsOf(lines []line) map[chain]delay {
 	type begin struct {
 		comm string
@@ -43,7 +44,7 @@ func sleepsOf(lines []line) map[chain]delay {
 	return sleeps
 }
 
-// The sleeper, its waker, how often and for how long is what perf script's lines say, to the ns.
+// Sleeper, waker, number and length of sleeps equal those in perf script's lines, to the ns.
 func TestOffwakeEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	file, lines := perfRecord(t, "-e", "sched:sched_switch,sched:sched_waking", "--", testkit.Load(t),
@@ -72,7 +73,8 @@ func TestOffwakeEqualsPerfScript(t *testing.T) {
 	}
 }
 
-// A reader of a pipe sleeps in its read until the writer's write: one stack below the other.
+// A reader of a pipe sleeps in its read until the writer's write: the two stacks are one
+// below the other.
 func TestOffwakeShowsBothStacks(t *testing.T) {
 	live(t)
 	const writes = 20

@@ -7,11 +7,12 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// All hooks of a run count from one moment to one moment. Attaching and detaching the programs, or events, of
-// interrupts, one after the other, causes hundreds of interrupts; the run has no half of these. Nor has it
-// those of irq_work by perf, whose ends cannot be sampled. An interrupt that a CPU
-// handles when the run begins has an end alone, one that it handles when the run ends has a begin alone, and
-// an interrupt that was lost has one of the two.
+// All hooks of a run begin to count at the same moment, and end at the same moment. Attaching and
+// detaching the programs, or events, of interrupts one after the other causes hundreds of
+// interrupts, but the run has no halves of these, nor of perf's irq_work, whose ends cannot be
+// sampled. Only an interrupt that a CPU handles when the run begins has just an end, one that it
+// handles when the run ends has just a begin, and after a loss an interrupt may have one of the
+// two.
 func TestAttachingMakesNoHalves(t *testing.T) {
 	live(t, testkit.AMD64)
 	for _, how := range [][2]string{{"bpf", "300ms"}, {"bpf", "1s"}, {"perf", "1s"}} {

@@ -9,7 +9,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Late timers are those that perf's samples show, one by one.
+// Late timers equal those in perf's samples, one by one.
 func TestIrqOffEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf, testkit.Samples)
 	file, _ := perfRecord(t, "-a", "-C", "0", "-e", "cpu-clock/period=1000000/", "--",
@@ -65,7 +65,7 @@ func TestNestedTraceEqualsPerfScript(t *testing.T) {
 	}
 }
 
-// Bytes that are allocated, freed and left are those of perf's lines.
+// Bytes that are allocated, freed and left equal those in perf's lines.
 func TestKmemprofEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	file, _ := perfRecord(t, "-a", "-C", "0", "-e", "kmem:kmalloc,kmem:kfree", "--",
@@ -125,8 +125,8 @@ func TestKmemprofEqualsPerfScript(t *testing.T) {
 	}
 }
 
-// Where rows are threads, each has its name, and all the calls that it made;
-// with stacks, the lines of slow pairs show what part of it was asked for.
+// If rows are threads, each has its name, and all the calls that it made; with
+// stacks, the lines of slow pairs show the requested part.
 func TestPairsOfThreads(t *testing.T) {
 	live(t, testkit.AMD64)
 	stages := []string{

@@ -15,10 +15,11 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What perf sched says of a recording that it made itself.
+// This file compares with the reports of perf sched on recordings that it made
+// itself.
 
-// schedRecord is a recording of the load on all CPUs, and the threads that it
-// started: not its first, of which perf may hear in the middle.
+// schedRecord makes a recording of the load on all CPUs, and returns the
+// threads that the load started, without its first, whose begin perf may miss.
 func schedRecord(t *testing.T, recorder ...string) (file string, lines []line, own map[string]bool) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "pid")
@@ -40,8 +41,8 @@ func schedRecord(t *testing.T, recorder ...string) (file string, lines []line, o
 type threadSchedule struct {
 	runs        int64
 	ran         int64
-	woken, both delay // from waking to running; and also from being preempted
-	running     int64 // since when; what follows too, 0 for not
+	woken, both delay // from the wake-up to running; and the same including waits after preemption
+	running     int64 // since when the thread runs; 0 if it does not, as in the following
 	ready, woke int64
 }
 
@@ -61,7 +62,7 @@ func scheduledOf(lines []line, own map[string]bool) map[string]*threadSchedule {
 				s.running, s.ready, s.woke = 0, 0, 0
 				if state := between(l.text, "prev_state=", " "); strings.HasPrefix(state, "R") {
 					s.ready = l.time
-					if state == "R" { // it gave way
+					if state == "R" { // it was preempted
 						s.woke = l.time
 					}
 				}
@@ -89,14 +90,14 @@ func scheduledOf(lines []line, own map[string]bool) map[string]*threadSchedule {
 	return threads
 }
 
-// Delays are those of perf sched latency, but for what it leaves out: how long
-// a task waits that was preempted (perf reads that state behind the end of its
-// list of letters). Run times are those between switches; perf's are the
-// scheduler's own, which have no time of interrupts and of the host.
+// Delays equal those of perf sched latency, except for waits after a
+// preemption, which perf leaves out (it looks up that state after the end of
+// its list of letters). Run times are the times between switches; perf's are
+// the scheduler's own, without the time of interrupts and of the host.
 func TestSchedLatencyEqualsPerf(t *testing.T) {
 	live(t, testkit.Perf)
-	// In what perf sched record records now, sched_waking, perf sched latency
-	// sees no wake-ups at all: these are the events that it recorded before.
+	// perf sched record now records sched_waking, in which perf sched latency
+	// finds no wake-ups, so the test records the events of older versions.
 	file, lines, own := schedRecord(t, "perf", "record", "-a", "-e",
 		"sched:sched_switch,sched:sched_stat_runtime,sched:sched_wakeup,sched:sched_wakeup_new,"+forked)
 	want := scheduledOf(lines, own)
@@ -158,14 +159,15 @@ func TestSchedLatencyEqualsPerf(t *testing.T) {
 	}
 }
 
-// A mapLine is a switch: what CPU begins to run, and what all run, by thread.
+// A mapLine is a switch: the CPU that switches, and the running threads of all
+// CPUs.
 type mapLine struct {
 	at   string // seconds
 	cpu  int
 	runs []string
 }
 
-// mapLines reads a map, whose cells are *A0 or A0, four bytes each.
+// mapLines parses a map, whose cells are *A0 or A0, four bytes each.
 func mapLines(t *testing.T, output string, line *regexp.Regexp) (lines []mapLine) {
 	t.Helper()
 	tids := map[string]string{".": "0", "": "?"}
@@ -203,7 +205,7 @@ func TestSchedMapEqualsPerf(t *testing.T) {
 	ours := mapLines(t, testkit.Run(t, testkit.PPScript(t), "sched-map", "--input", file).Want(t, 0).Stdout,
 		regexp.MustCompile(`(?m)^(.*?) +(\d+\.\d{6})\d{3}(?: (\S+) => .*:(\d+))?$`))
 
-	// Of switches of two CPUs at the same time either is first.
+	// Switches of two CPUs at the same time may be in any order.
 	times := map[string]int{}
 	for _, l := range lines {
 		if l.event == "sched:sched_switch" {

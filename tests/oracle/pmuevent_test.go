@@ -7,7 +7,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Time stamps that pass while a program computes, as perf stat counts them.
+// The count of time stamps while a program computes equals perf stat's.
 func TestNamedEventEqualsPerfStat(t *testing.T) {
 	live(t, testkit.Perf, testkit.TSC)
 	testkit.Again(t, func() (wrong []string) {

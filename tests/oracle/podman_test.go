@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What a container of podman does is told under its id and its name, in each engine, and is
-// all that its name as a target lets through.
+// The work of a podman container is shown under its id and its name, in each engine; with
+// its name as the target, only this work is observed.
 func TestPodmanContainer(t *testing.T) {
 	live(t, testkit.Podman, testkit.Optional("runc and busybox",
 		testkit.Run(t, "sh", "-c", "command -v runc && test -x /bin/busybox").Err()))
@@ -28,8 +28,8 @@ func TestPodmanContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Neither images nor networks, nor more open files than the machine has; crun refuses
-	// cgroups of both versions beside each other.
+	// The container uses no image and no network, and the machine's limit of open files.
+	// runc is used because crun refuses machines with cgroups of both versions.
 	out := testkit.Run(t, "podman", "--runtime", "runc", "run", "-d", "--name", name, "--network", "none",
 		"--ulimit", "nofile=1000:1000", "--ulimit", "nproc=1000:1000", "--rootfs", root, "/bin/busybox", "sh",
 		"-c", "while :; do busybox usleep 20000; done")

@@ -27,7 +27,7 @@ func readPprof(t *testing.T, path string) *profile.Profile {
 	return p
 }
 
-// lineOf is the number of the line of a source file that has a remark.
+// lineOf returns the number of the source line with a comment.
 func lineOf(t *testing.T, source, remark string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", source))
@@ -41,8 +41,8 @@ func lineOf(t *testing.T, source, remark string) string {
 	return fmt.Sprint(1 + strings.Count(before, "\n"))
 }
 
-// A file for pprof has what it stands for, source lines, inlined functions, and
-// where files were mapped.
+// A pprof file has the meaning of its values, source lines, inlined functions,
+// and the mappings of files.
 func TestPprofIsWhole(t *testing.T) {
 	live(t, testkit.Samples)
 	testkit.Requires(t, testkit.Binutils)
@@ -104,7 +104,7 @@ func TestPprofIsWhole(t *testing.T) {
 	}
 }
 
-// --lines=no reads no debug information, and the file does not say that it has.
+// --lines=no reads no debug information, and the file says so.
 func TestPprofWithoutLines(t *testing.T) {
 	live(t, testkit.Samples)
 	program := compiled(t, "inline.cc", "-O2", "-g")
@@ -119,8 +119,8 @@ func TestPprofWithoutLines(t *testing.T) {
 	}
 }
 
-// A program that is found nowhere but in a cache by build-id, or below another
-// directory, has its functions.
+// A program that exists only in a cache by build-id, or below another
+// directory, has the names of its functions.
 func TestFilesElsewhere(t *testing.T) {
 	live(t, testkit.Samples)
 	testkit.Requires(t, testkit.Binutils, testkit.Perf)

@@ -12,7 +12,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A secret is a file that only root reads, and a link to it.
+// A secret is a file that only root can read, and a link to it.
 func secret(t *testing.T, dir string) (file, link string) {
 	t.Helper()
 	file, link = filepath.Join(dir, "secret.star"), filepath.Join(dir, "link.star")
@@ -25,8 +25,8 @@ func secret(t *testing.T, dir string) (file, link string) {
 	return file, link
 }
 
-// With the capabilities that are advised, an ordinary user reads and writes no
-// file that he may not read or write without them.
+// With the documented capabilities, an ordinary user can read and write no file
+// that he could not read or write without them.
 func TestFileCapabilitiesOpenNoFiles(t *testing.T) {
 	live(t, testkit.FileCapabilities, testkit.Samples, testkit.Uprobes)
 	program, dir := testkit.Ordinary(t, 0o755), testkit.Open(t)
@@ -71,8 +71,8 @@ func TestFileCapabilitiesOpenNoFiles(t *testing.T) {
 	}
 }
 
-// He traces all the same: events of tracefs, threads of other users, functions
-// of programs that lie where he cannot look.
+// He can trace nevertheless: events of tracefs, threads of other users,
+// functions of programs in directories that he cannot read.
 func TestFileCapabilitiesTrace(t *testing.T) {
 	live(t, testkit.AMD64, testkit.FileCapabilities, testkit.Samples)
 	program, dir := testkit.Ordinary(t, 0o755), testkit.Open(t)
@@ -109,7 +109,8 @@ func TestFileCapabilitiesTrace(t *testing.T) {
 	l.End()
 }
 
-// effective is a line of /proc/PID/task/TID/status.
+// effective matches the line of /proc/PID/task/TID/status with the effective
+// capabilities.
 var effective = regexp.MustCompile(`(?m)^CapEff:\t([0-9a-f]{16})$`)
 
 // While it runs, no thread can read files, and the command that it started has
@@ -131,7 +132,7 @@ func TestCapabilitiesAreDropped(t *testing.T) {
 		for _, path := range tasks {
 			text, err := os.ReadFile(path)
 			if err != nil {
-				continue // it has ended
+				continue // the thread has ended
 			}
 			set, err := strconv.ParseUint(effective.FindStringSubmatch(string(text))[1], 16, 64)
 			if err != nil {
@@ -144,7 +145,7 @@ func TestCapabilitiesAreDropped(t *testing.T) {
 				t.Errorf("%s: CapEff is %x, want CAP_PERFMON in it", path, set)
 			}
 		}
-		// One may just open something.
+		// One thread may be opening something at this moment.
 		if raised > 1 {
 			t.Errorf("got %d of %d threads that can read all files, want none", raised, len(tasks))
 		}
@@ -152,7 +153,7 @@ func TestCapabilitiesAreDropped(t *testing.T) {
 	p.Stop()
 }
 
-// A set-uid program does nothing, not even as the child that becomes a command.
+// A set-uid program refuses to run, even as the child that becomes a command.
 func TestSetUIDIsRefused(t *testing.T) {
 	live(t)
 	program, dir := testkit.Ordinary(t, 0o755|os.ModeSetuid), testkit.Open(t)

@@ -16,10 +16,11 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Numbers that the kernel keeps of a task, traced or not: in /proc and by
-// getrusage.
+// This file compares with numbers that the kernel keeps for every task: in
+// /proc and by getrusage.
 
-// threads are the threads of a process by what field of a file of each says.
+// threads returns the value of a field in a file of each thread of a process,
+// by thread.
 func threads(t *testing.T, pid int, file string, field *regexp.Regexp) map[int]float64 {
 	t.Helper()
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/%s", pid, file))
@@ -42,7 +43,7 @@ func threads(t *testing.T, pid int, file string, field *regexp.Regexp) map[int]f
 
 var sumExec = regexp.MustCompile(`se\.sum_exec_runtime +: +([\d.]+)`)
 
-// A thread's time on the CPUs is what the kernel adds up for it.
+// A thread's time on the CPUs equals the kernel's account.
 func TestOncpuEqualsProcSched(t *testing.T) {
 	live(t)
 	target := testkit.StartTarget(t, "-getppid", "100000", "-switch", "200", "-sleep", "20")
@@ -62,7 +63,7 @@ func TestOncpuEqualsProcSched(t *testing.T) {
 	for tid, ms := range after {
 		want := ms - before[tid]
 		sum += want
-		// The thread may have begun to rest before the first reading only just.
+		// The thread may have gone to sleep only just before the first reading.
 		if d := math.Abs(float64(got[tid])/1e6 - want); d > 0.02*want+0.2 {
 			t.Errorf("thread %d: got %.3f ms, the kernel says %.3f", tid, float64(got[tid])/1e6, want)
 		}
@@ -72,8 +73,8 @@ func TestOncpuEqualsProcSched(t *testing.T) {
 	}
 }
 
-// The time that a command runs is that of getrusage, which its parent sees and
-// bash prints.
+// The run time of a command equals that of getrusage, which bash, its parent,
+// prints.
 func TestTaskStateEqualsRusage(t *testing.T) {
 	live(t, testkit.IdleEvents(0))
 	out := testkit.Run(t, testkit.PPScript(t), "task-state", "--format", "json", "-m", "1024",
@@ -95,7 +96,7 @@ func TestTaskStateEqualsRusage(t *testing.T) {
 	}
 	const running, sleeping = 1, 2
 	ran := float64(state[running].Int(t, "total")) / 1e6
-	// getrusage counts what bash's child does before it is called load.
+	// getrusage includes the time of bash's child before it executes load.
 	if math.Abs(used-ran) > 10+0.1*used || used < 10 {
 		t.Errorf("R: got %.1f ms, getrusage says %.0f", ran, used)
 	}
@@ -104,17 +105,17 @@ func TestTaskStateEqualsRusage(t *testing.T) {
 	}
 }
 
-// A thread's times on and off the CPU are what perf sched timehist makes of the
-// same recording.
+// A thread's times on and off the CPU equal those of perf sched timehist for
+// the same recording.
 func TestTaskStateEqualsTimehist(t *testing.T) {
 	live(t, testkit.Perf)
 	testkit.Again(t, func() []string { return taskStateAndTimehist(t) })
 }
 
-// unseenStarts are the threads that were switched away from without that a
-// switch to them is among the lines: kernels have been seen where perf gets
-// nothing from some task any more, also not its switches to others. What such
-// threads did in between each tool guesses for itself.
+// unseenStarts returns the threads with a switch away from them but no switch
+// to them in the lines: on some kernels perf stops getting events from a task,
+// also its switches to others. Each tool makes its own guess about the time in
+// between.
 func unseenStarts(lines []line) map[int]bool {
 	lines = slices.Clone(lines)
 	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.time, b.time) })
@@ -150,7 +151,7 @@ func taskStateAndTimehist(t *testing.T) (wrong []string) {
 			row[i], _ = strconv.ParseFloat(m[2+i], 64)
 		}
 		if row[0] == 0 {
-			row[0] = row[1] // a thread's first: it waited since its wake-up
+			row[0] = row[1] // the first run of a thread, which waited since its wake-up
 		}
 		w := want[tid]
 		for i := range w {
@@ -172,16 +173,17 @@ func taskStateAndTimehist(t *testing.T) (wrong []string) {
 		}
 		total, ok := r["total"]
 		if !ok || total == nil {
-			continue // nothing but an open state
+			continue // only an unfinished state
 		}
 		g := got[tid]
 		g[part] += float64(r.Int(t, "total")) / 1e6
 		got[tid] = g
 		if name := r.Text(t, "comm"); name == "load-0" {
-			names[tid] = name // once it was called load, and before the exec perf
+			names[tid] = name // the thread was called perf before its exec, and load after it
 		}
 	}
-	// Other programs may have such threads: those that began before are left out.
+	// Other programs may have threads with these names, so threads that began
+	// earlier are left out.
 	began := map[int]bool{}
 	for _, l := range lines {
 		if l.event == "sched:sched_wakeup_new" || l.event == "sched:sched_process_exec" {
@@ -195,7 +197,8 @@ func taskStateAndTimehist(t *testing.T) (wrong []string) {
 			continue
 		}
 		compared++
-		// What timehist calls waiting is all that is not running.
+		// timehist's wait time includes all time in which the thread does not
+		// run.
 		g, w := got[tid], want[tid]
 		if off := g[0] + g[1]; math.Abs(off-w[0]) > 0.01*w[0]+0.2 || math.Abs(g[2]-w[2]) > 0.01*w[2]+0.1 {
 			wrong = append(wrong, fmt.Sprintf(
@@ -209,7 +212,8 @@ func taskStateAndTimehist(t *testing.T) (wrong []string) {
 	return wrong
 }
 
-// Slots without events are 0, not left out: an event that never comes has rows.
+// Slots without events are 0, not left out, so an event that never occurs has
+// rows.
 func TestHrcountShowsQuietSlots(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "-C", "0", "-e",
@@ -226,7 +230,8 @@ func TestHrcountShowsQuietSlots(t *testing.T) {
 	}
 }
 
-// Every slot is in one report, whole: ten of ten in each interval but the last.
+// Every slot is in exactly one report: ten slots in each interval except the
+// last.
 func TestHrcountKeepsSlotsWhole(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "-e", "sched:sched_switch", "-C", "0", "--period",
@@ -244,8 +249,8 @@ func TestHrcountKeepsSlotsWhole(t *testing.T) {
 		if next > 0 && len(slots) > 0 && first != next {
 			t.Errorf("report %d: got slots from %d, want from %d", i, first, next)
 		}
-		// Intervals that a busy machine misses are shown as one.
-		// The first interval has the slot in which ppscript began beside.
+		// Intervals that a busy machine misses are shown as one. The first
+		// interval also has the slot in which ppscript began.
 		if len(slots) != max(1, (len(slots)+5)/10)*10 && i > 0 && i < len(tables)-1 {
 			t.Errorf("report %d: got %d slots, want 10", i, len(slots))
 		}
@@ -253,7 +258,7 @@ func TestHrcountKeepsSlotsWhole(t *testing.T) {
 	}
 }
 
-// Slots add up to what perf stat counts of the same threads at the same time.
+// Slots add up to perf stat's counts of the same threads at the same time.
 func TestHrcountEqualsPerfStat(t *testing.T) {
 	live(t, testkit.Perf)
 	l := testkit.StartTarget(t, "-switch", "200", "-sleep", "30", "-getppid", "500")

@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Runs, waits and delays are those of perf sched timehist, which shows us;
-// perf sched record takes sched_waking.
+// Runs, waits and delays equal those of perf sched timehist, which also shows
+// ppscript's threads; perf sched record uses sched_waking.
 func TestTimehistEqualsPerf(t *testing.T) {
 	live(t, testkit.Perf)
 	for _, wake := range []string{"wakeup", "waking"} {
@@ -21,12 +21,12 @@ func TestTimehistEqualsPerf(t *testing.T) {
 }
 
 func timehistEqualsPerf(t *testing.T, wake string) {
-	// perf starts over with a thread that it learns of in the middle; ours it
-	// knows from the start, until the record that they are gone.
+	// perf resets a thread that it finds only in the middle of a recording; it
+	// knows the command's threads from their start to the record of their exit.
 	file, lines, own := recordFamily(t, []string{"-e", "sched:sched_switch,sched:sched_wakeup_new," + wake},
 		testkit.Load(t), "-switch", "400", "-sleep", "20", "-spin", "10")
-	// It shows the delay of a task that was preempted only if that is woken
-	// once more, and then from there.
+	// perf shows the delay of a preempted task only if the task is woken again,
+	// and then from that wake-up on.
 	preempted := map[string]bool{}
 	left := map[string]string{}
 	for _, l := range lines {
@@ -37,7 +37,7 @@ func timehistEqualsPerf(t *testing.T, wake string) {
 		}
 	}
 
-	// Time and thread of a line tell it apart.
+	// Time and thread identify a line.
 	type run struct{ wait, delay, ran string }
 	want := map[string]run{}
 	for l := range strings.Lines(testkit.Run(t, "perf", "sched", "timehist", "-i", file).Want(t, 0).Stdout) {
@@ -94,7 +94,7 @@ func timehistEqualsPerf(t *testing.T, wake string) {
 	}
 }
 
-// Commands fork and exec as often as is known, counted and sampled.
+// The numbers of forks and execs are the known ones, counted and sampled.
 func TestFunccountIsKnown(t *testing.T) {
 	live(t)
 	for _, more := range [][]string{nil, {"--sampled"}} {
@@ -113,7 +113,7 @@ func TestFunccountIsKnown(t *testing.T) {
 	}
 }
 
-// Calls are as many as the target makes, and fail as they do.
+// The calls and their errors equal those of the target.
 func TestSyscallTraceIsKnown(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "syscall-trace", "-e", "getppid,openat,clock_nanosleep",
@@ -140,7 +140,7 @@ func TestSyscallTraceIsKnown(t *testing.T) {
 	}
 }
 
-// Slots hold the events whose times are in them.
+// Each slot has exactly the events whose times lie in it.
 func TestHrcountEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	file, lines := recordLoads(t, []string{
@@ -201,7 +201,7 @@ func TestHrtimerEqualsPerfScript(t *testing.T) {
 	}
 }
 
-// What arrives, and what the kernel says is lost, is what it counted.
+// The events that arrive and the reported losses add up to the kernel's count.
 func TestEventLostAddsUp(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "event-lost", "-e", "raw_syscalls:sys_enter", "--format",
@@ -214,7 +214,7 @@ func TestEventLostAddsUp(t *testing.T) {
 	}
 }
 
-// Times of threads are those of sched_stat_runtime.
+// Times of threads equal the sums of sched_stat_runtime.
 func TestOncpuThreadsEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	file, lines := recordLoads(t, []string{"-e", "sched:sched_stat_runtime", "--filter", wakesLoads},
@@ -238,11 +238,11 @@ func TestOncpuThreadsEqualPerfScript(t *testing.T) {
 	}
 }
 
-// The share of a CPU that a computation takes is what /proc/stat says.
+// The share of a CPU that a computation uses equals that in /proc/stat.
 func TestCPUUtilEqualsProcStat(t *testing.T) {
 	live(t)
-	// The command itself looks at /proc/stat, first and last: how long it takes
-	// until it runs at all does not matter then.
+	// The command itself reads /proc/stat at its begin and end, so the time
+	// until it runs does not matter.
 	out := testkit.Run(t, testkit.PPScript(t), "cpu-util", "-C", "0", "--system", "--format", "json",
 		"-i", "60s", "--",
 		"sh", "-c", `grep "^cpu0 " /proc/stat; "$0" -spin 800; grep "^cpu0 " /proc/stat`, testkit.Load(t)).
@@ -268,8 +268,8 @@ func TestCPUUtilEqualsProcStat(t *testing.T) {
 	}
 }
 
-// cpuTimes is the time that a CPU was busy, and all of it, in ticks: a line of
-// /proc/stat.
+// cpuTimes returns the busy time and the total time of a CPU in ticks, from a
+// line of /proc/stat.
 func cpuTimes(t *testing.T, line string) [2]float64 {
 	t.Helper()
 	f := strings.Fields(line)
@@ -290,7 +290,8 @@ func cpuTimes(t *testing.T, line string) [2]float64 {
 	return [2]float64{sum - idle, sum}
 }
 
-// Profilers of the CPU's counters count, or say what this machine lacks.
+// Profilers of the CPU's counters work, or name the missing features of this
+// machine.
 func TestHardwareProfilers(t *testing.T) {
 	live(t)
 	has, err := filepath.Glob("/sys/bus/event_source/devices/cpu*")

@@ -10,8 +10,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What is sent with its stack arrives with it: over a socket, also where there
-// is no file and no kernel to ask, of two senders at once, and out of a file.
+// Events that are sent with stacks arrive with them: over a socket, also in a
+// directory without files and kernel information, of two senders at the same
+// time, and from a file.
 func TestPushedStacksArrive(t *testing.T) {
 	live(t, testkit.AMD64, testkit.Program("chroot"))
 	const calls = 700
@@ -34,8 +35,8 @@ func TestPushedStacksArrive(t *testing.T) {
 	one := enter + "//pull=" + at(first) + "/"
 	two := "raw_syscalls:sys_*//pull=\"" + at(first) + "," + at(second) + "\"/"
 
-	// Of both senders, in a directory with nothing but the program: no /proc,
-	// no /sys, no file that was traced.
+	// Of both senders, in a directory with only the program: no /proc, no /sys,
+	// no observed file.
 	jail := file("jail")
 	if err := os.Mkdir(jail, 0o700); err != nil {
 		t.Fatal(err)
@@ -98,7 +99,7 @@ func TestPushedStacksArrive(t *testing.T) {
 		t.Errorf("got %d lines, want %d", len(events), calls)
 	}
 
-	// Out of a file, whatever reads it.
+	// From a file, with every reader.
 	want := folded(t, file("kept.folded"))
 	for name, args := range map[string][]string{
 		"pulled": {"-e", enter + "//pull=\"" + file("events") + "\"/"},
@@ -109,14 +110,14 @@ func TestPushedStacksArrive(t *testing.T) {
 			args...)...).Want(t, 0)
 		same(name, path, want)
 	}
-	// One that hands on what it gets.
+	// With a run that forwards the events that it receives.
 	testkit.Run(t, testkit.PPScript(t), "trace", "-g", "-e",
 		enter+"//pull=\""+file("events")+"\"/push=\""+file("again")+"\"/").Want(t, 0)
 	testkit.Run(t, testkit.PPScript(t), "trace", "-g", "-e", enter, "--input", file("again"), "--flame-graph",
 		file("again.folded")).Want(t, 0)
 	same("handed on", file("again.folded"), want)
 
-	// A user who asks for stacks that were not sent is told so.
+	// Asking for stacks that were not sent gives a message.
 	testkit.Run(t, testkit.PPScript(t), "trace", "-e",
 		enter+"//pull=\""+file("events")+"\"/push=\""+file("bare")+"\"/").Want(t, 0)
 	out := testkit.Run(t, testkit.PPScript(t), "trace", "-g", "-e", enter+"//pull=\""+file("bare")+"\"/",

@@ -14,9 +14,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Quantiles and histograms that programs count in the kernel are those of the
-// exact values in a recording of the same calls: the buckets to the number, the
-// quantiles within 0.8 %.
+// Quantiles and histograms from programs in the kernel agree with the exact
+// values in a recording of the same calls: buckets exactly, quantiles within
+// 0.8 %.
 func TestKernelQuantilesAreExact(t *testing.T) {
 	live(t)
 	null, err := os.Open("/dev/null")
@@ -110,7 +110,7 @@ func TestKernelQuantilesAreExact(t *testing.T) {
 	}
 }
 
-// Quantiles of up to 64 values are exact in programs of the kernel too, of each key.
+// Quantiles of up to 64 values for a key are exact in programs too.
 func TestKernelQuantilesOfFewAreExact(t *testing.T) {
 	live(t)
 	null, err := os.Open("/dev/null")
@@ -133,7 +133,7 @@ func TestKernelQuantilesOfFewAreExact(t *testing.T) {
 	for i := range int64(64 + 9 + 1) {
 		whence := unix.SEEK_SET
 		if i >= 64 {
-			whence = 1000 // an error, of which the kernel takes no notice
+			whence = 1000 // an invalid value, which the kernel rejects
 		}
 		if i == 73 {
 			whence = 1001

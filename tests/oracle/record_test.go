@@ -20,7 +20,7 @@ func record(t *testing.T, l *testkit.Target, file string, args ...string) *testk
 	return p
 }
 
-// perf script reads what we write, and sees the same events in it as we do.
+// perf script reads ppscript's recordings, and finds the same events in them.
 func TestPerfScriptReadsRecord(t *testing.T) {
 	live(t, testkit.Perf)
 	f := func(name string, options ...string) {
@@ -48,7 +48,7 @@ func TestPerfScriptReadsRecord(t *testing.T) {
 	f("compressed", "-z")
 }
 
-// rowsOf are the rows of a table as text, without the order of equal ones.
+// rowsOf returns the rows of a table as text, with equal ones in a fixed order.
 func rowsOf(table testkit.Table, columns ...string) []string {
 	var rows []string
 	for _, r := range table.Rows {
@@ -72,9 +72,9 @@ func toText(v any) string {
 	return s
 }
 
-// A script that runs while its events are recorded shows what it shows on the
-// recording, be it ours or perf's. (Latencies are of each tool's own time
-// stamps, so only counts can be compared.)
+// A script that runs while its events are recorded has the same results as over
+// the recording, made by ppscript or by perf. (Each tool takes its own time
+// stamps, so latencies cannot be compared, only counts.)
 func TestLiveEqualsItsRecording(t *testing.T) {
 	live(t, testkit.Perf)
 	profilers := []recordedProfiler{
@@ -94,11 +94,11 @@ type recordedProfiler struct {
 	columns []string
 }
 
-// recordedAndLive runs profilers live and on two recordings of the same run. It
-// compares nothing, and says so, if perf missed the begin of a thread.
+// recordedAndLive runs profilers live and on two recordings of the same run. If
+// perf missed the begin of a thread, it compares nothing and says so.
 func recordedAndLive(t *testing.T, profilers []recordedProfiler) (wrong []string) {
 	t.Helper()
-	// One table each, however long the machine takes.
+	// Each run has one table, however long the machine takes.
 	whole := []string{"--format", "json", "-i", "600s"}
 	l := testkit.StartTarget(t, "-getppid", "1500", "-switch", "100", "-fail", "25", "-sleep", "10")
 	ours := filepath.Join(t.TempDir(), "our.data")
@@ -143,8 +143,8 @@ func recordedAndLive(t *testing.T, profilers []recordedProfiler) (wrong []string
 
 func words(args []string) []string { return append([]string(nil), args...) }
 
-// On a machine that is busy with programs that begin and end, a recording loses no larger share of
-// its events than perf record beside it.
+// On a machine on which many programs begin and end, a recording loses no larger share of its
+// events than perf record at the same time.
 func TestRecordLosesNoMoreThanPerf(t *testing.T) {
 	live(t, testkit.Perf)
 	for range 4 {

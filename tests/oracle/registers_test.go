@@ -7,8 +7,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Faults have their registers below them if that is asked for, with stacks and
-// without.
+// Faults have their registers below them on request, with stacks and without.
 func TestRegistersOfFaultsAreAskedFor(t *testing.T) {
 	live(t)
 	f := func(name, options []string, want bool) {

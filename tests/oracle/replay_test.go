@@ -14,11 +14,11 @@ const (
 	kmalloc = "kmem:kmalloc"
 )
 
-// A latency is one row of the table of latencies.
+// A latency is a row of the table of latencies.
 type latency struct{ calls, total, least, mean, most, errs int64 }
 
-// syscallLatencies pairs system calls as ppscript says that it does, from what
-// perf script printed.
+// syscallLatencies pairs system calls in perf script's output by ppscript's
+// documented rules.
 func syscallLatencies(t *testing.T, lines []line) map[int64]latency {
 	t.Helper()
 	type open struct{ nr, time int64 }
@@ -61,8 +61,8 @@ func syscallLatencies(t *testing.T, lines []line) map[int64]latency {
 	return rows
 }
 
-// What ppscript computes of a recording equals what is computed from the text
-// that perf script prints of it, to the nanosecond.
+// ppscript's results for a recording equal those computed from perf script's
+// text of it, to the nanosecond.
 func TestReplayEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64)
 	file, lines := perfRecord(t, "-e", enter, "-e", leave, "-e", exited, "-e", kmalloc, "--",
@@ -148,7 +148,7 @@ func replayNumDist(t *testing.T, file string, lines []line) {
 	}
 }
 
-// checkDistribution compares a row of num-dist with the numbers themselves.
+// checkDistribution compares a row of num-dist with the numbers.
 func checkDistribution(t *testing.T, r testkit.Row, numbers []int64) {
 	t.Helper()
 	name := r.Text(t, "event")
@@ -190,7 +190,7 @@ func replayTrace(t *testing.T, file string, lines []line) {
 	compareLines(t, got, want)
 }
 
-// compareLines compares events in the order of time; those of the same time in
+// compareLines compares events in time order; events of the same time may be in
 // any order.
 func compareLines(t *testing.T, got, want []line) {
 	t.Helper()
@@ -200,7 +200,7 @@ func compareLines(t *testing.T, got, want []line) {
 	if len(got) != len(want) {
 		t.Fatalf("got %d lines, want %d", len(got), len(want))
 	}
-	// Two CPUs have events of the same nanosecond now and then.
+	// Two CPUs sometimes have events in the same nanosecond.
 	byCPU := func(a, b line) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.cpu, b.cpu)) }
 	got, want = slices.Clone(got), slices.Clone(want)
 	slices.SortStableFunc(got, byCPU)

@@ -91,9 +91,9 @@ func TestExitN(t *testing.T) {
 		t.Errorf("trace -N 37: got %d lines", got)
 	}
 
-	// Where the result is lines, those are counted: not what a condition leaves
-	// out, nor what is about ppscript itself; and what is beside them is of the
-	// same events.
+	// If the result is lines, printed lines are counted: not events that a
+	// condition leaves out, nor those about ppscript itself; other results are
+	// of the same events.
 	lines := func(args ...string) string {
 		t.Helper()
 		out := testkit.Run(t, append([]string{testkit.PPScript(t), "--format", "json", "-N", "20"},
@@ -118,8 +118,8 @@ func TestExitN(t *testing.T) {
 	}
 }
 
-// A flame graph takes the place of the lines: the events whose stacks it adds up
-// are counted.
+// A flame graph replaces the lines, so the events whose stacks it adds up are
+// counted.
 func TestExitNOfStacks(t *testing.T) {
 	live(t, testkit.AMD64, testkit.Samples)
 	f := func(n int, args ...string) {
@@ -181,7 +181,7 @@ func TestChildrenAreFollowed(t *testing.T) {
 	f("calls", "syscalls", "-e", enter+"/id == 230/", "-e", leave)
 }
 
-// --system sees what others do while the command runs.
+// --system observes other processes while the command runs.
 func TestSystem(t *testing.T) {
 	live(t, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "39000")
@@ -198,13 +198,13 @@ func TestSystem(t *testing.T) {
 	l.End()
 }
 
-// --duration ends the run, and shows what came until then.
+// --duration ends the run, and shows the results so far.
 func TestDuration(t *testing.T) {
 	live(t)
 	f := func(args ...string) {
 		t.Helper()
 		out := testkit.Run(t, append([]string{testkit.PPScript(t)}, args...)...).Want(t, 0)
-		// That it ends at all is what Run checks.
+		// Run checks that it ends at all.
 		if out.Took < 300*time.Millisecond {
 			t.Errorf("%v: ended after %v, want 300 ms and a little", args, out.Took)
 		}
@@ -274,7 +274,7 @@ func TestTraceIsInOrder(t *testing.T) {
 	}
 }
 
-// tracefsState is what tracefs was told by its users.
+// tracefsState returns the state that users of tracefs can change.
 func tracefsState(t *testing.T) map[string]bool {
 	t.Helper()
 	state := map[string]bool{}
@@ -299,7 +299,7 @@ func tracefsState(t *testing.T) map[string]bool {
 	return state
 }
 
-// After kill -9 nothing stays: not in tracefs, not the command, no events.
+// After kill -9 nothing remains: no state in tracefs, no command, no events.
 func TestKillLeavesNothing(t *testing.T) {
 	live(t)
 	before := tracefsState(t)
@@ -332,8 +332,8 @@ func TestKillLeavesNothing(t *testing.T) {
 			}
 		}
 	}
-	// Others use tracefs at the same time, and go again. What a process that
-	// was killed leaves stays.
+	// Others use tracefs at the same time, and clean up. State that a killed
+	// process left would stay.
 	left := tracefsState(t)
 	maps.DeleteFunc(left, func(what string, _ bool) bool { return before[what] })
 	for deadline := time.Now().Add(20 * time.Second); len(left) > 0; time.Sleep(50 * time.Millisecond) {
@@ -346,7 +346,7 @@ func TestKillLeavesNothing(t *testing.T) {
 	}
 }
 
-// A command has the files that it has without us.
+// A command inherits the same files as without ppscript.
 func TestWorkloadHasNoFilesOfOurs(t *testing.T) {
 	live(t)
 	list := []string{"ls", "/proc/self/fd"}
@@ -362,8 +362,8 @@ func TestWorkloadHasNoFilesOfOurs(t *testing.T) {
 	}
 }
 
-// The secret of push= and pull= stays with us: the command's environment, which
-// its user can read in /proc, is the caller's without it.
+// The command does not get the secret of push= and pull=: its environment,
+// which its user can read in /proc, is the caller's without the secret.
 func TestWorkloadDoesNotInheritTheToken(t *testing.T) {
 	live(t)
 	t.Setenv("PPSCRIPT_TOKEN", "secret-of-ours")
@@ -376,9 +376,9 @@ func TestWorkloadDoesNotInheritTheToken(t *testing.T) {
 	}
 }
 
-// What is left in overwritten rings is shown in order of time, oldest first. The
-// rings take the command's events alone: those of the whole machine would end
-// with our own system calls, which no one is shown.
+// The events that remain in overwritten rings are shown in time order, oldest
+// first. The rings get only the command's events: those of the whole machine
+// would end with ppscript's own system calls, which are not shown.
 func TestOverwrittenRingsAreInOrder(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "sched:sched_switch,raw_syscalls:sys_enter",

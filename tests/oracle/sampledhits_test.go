@@ -11,16 +11,17 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// One of so many hits of a tracepoint is an event of programs and of perf's events; its period is
-// what it stands for. perf record -c has the kernel send each hit of a tracepoint, since it asks
-// for their periods; it reads what ppscript record samples.
+// One of N hits of a tracepoint is an event, for programs and for perf's events; its period is N.
+// perf record -c makes the kernel send each hit of a tracepoint, because it requests their
+// periods, but perf reads the samples of ppscript record.
 func TestSampledTracepointsAreOneOfSoMany(t *testing.T) {
 	live(t, testkit.Perf)
 	const hits, period = 3005, 10
 	load := []string{"--", testkit.Load(t), "-getppid", strconv.Itoa(hits)}
 	filter := fmt.Sprintf("id == %d", syscall.SYS_GETPPID)
 	file := filepath.Join(t.TempDir(), "perf.data")
-	// The kernel counts each CPU's hits of each thread: one that moves leaves a rest behind.
+	// The kernel counts the hits of each thread on each CPU separately: a thread that moves
+	// leaves an incomplete count behind.
 	testkit.Again(t, func() (wrong []string) {
 		testkit.Run(t, append([]string{testkit.PPScript(t), "record", "-e",
 			"raw_syscalls:sys_enter/" + filter + "/", "-c", strconv.Itoa(period), "-o", file},
@@ -48,7 +49,7 @@ func TestSampledTracepointsAreOneOfSoMany(t *testing.T) {
 			return wrong
 		})
 	}
-	// Of those that are sampled so often the kernel settles the period as they come.
+	// With a frequency, the kernel adapts the period to the rate of events.
 	often := fmt.Sprintf(`tracepoint("raw_syscalls:sys_enter", %q, freq = 100).count()`, filter)
 	out := testkit.Run(t, append([]string{testkit.PPScript(t), "--format", "json", "-c", often}, load...)...)
 	rows := testkit.Tables(t, out.Want(t, 0).Stdout)[0].Rows

@@ -8,7 +8,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Samples are the events that passed the conditions in front of a result, whichever engine counts.
+// samples is the number of events that passed the conditions in front of a result, in each engine.
 func TestSamplesMeanTheSame(t *testing.T) {
 	live(t, testkit.AMD64)
 	const calls = 28
@@ -25,7 +25,8 @@ func TestSamplesMeanTheSame(t *testing.T) {
 	}
 }
 
-// So they are behind pairs and folds, where keys and values fail, and of several results and events.
+// The same holds after pairs and folds, if keys and values fail, and for several results and
+// events.
 func TestSamplesOfSeveralEvents(t *testing.T) {
 	live(t, testkit.AMD64)
 	const calls = 28

@@ -10,14 +10,14 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// between is the text between two words, or up to the next blank.
+// between returns the text between two words, or up to the next blank.
 func between(text, word, end string) string {
 	_, rest, _ := strings.Cut(text, word)
 	value, _, _ := strings.Cut(rest, end)
 	return value
 }
 
-// Run times are those between the switches that perf script prints.
+// Run times equal the times between the switches that perf script prints.
 func TestOncpuEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	file, lines := recordLoads(t, []string{"-C", "0", "-e", "sched:sched_switch", "--filter", ofLoads},
@@ -52,8 +52,9 @@ func TestOncpuEqualsPerfScript(t *testing.T) {
 	}
 }
 
-// The lines of a log and the table beside it. perf may learn late of others'
-// names, so only the command's own threads must have perf's.
+// The lines of a log and the table of the same run equal perf script's. perf
+// may have old names of other threads, so only names of the command's own
+// threads must be equal.
 func TestLogsEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf, testkit.Taskset)
 	f := func(profiler string, events []string, option string, command ...string) {
@@ -132,8 +133,8 @@ func TestPercpuStatEqualsPerfStat(t *testing.T) {
 	}
 }
 
-// The waits of threads for a CPU, and pairs of any events, are those between
-// the lines that perf script prints.
+// The waits of threads for a CPU, and pairs of any events, equal those computed
+// from perf script's lines.
 func TestJoinsEqualPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	file, lines := recordLoads(t,
@@ -210,13 +211,14 @@ func add(rows map[string]latency, key string, d int64) {
 	rows[key] = latency{calls: r.calls + 1, total: r.total + d, least: min(r.least, d), most: max(r.most, d)}
 }
 
-// TestRunDelayIsTheKernels has two programs share a CPU: how long they wait for
-// it, the kernel counts as well.
+// TestRunDelayIsTheKernels runs two programs on one CPU, and compares their
+// waits with the kernel's account.
 func TestRunDelayIsTheKernels(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	testkit.Awake(t)
 	testkit.Again(t, func() (wrong []string) {
-		// Each tells its own run delay, the second number of schedstat, before it ends.
+		// Each prints its own run delay, the second number of schedstat, before it
+		// ends.
 		const spin = `taskset -p -c 0 $$ >/dev/null; i=0
 			while [ $i -lt 300000 ]; do i=$((i+1)); done; cat /proc/$$/schedstat`
 		const both = `ln -sf /bin/sh "$0/spinning"

@@ -13,7 +13,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file reads what perf script prints.
+// This file parses perf script's output.
 
 func read(t *testing.T, file string) string {
 	t.Helper()
@@ -37,8 +37,8 @@ type line struct {
 var scriptLine = regexp.MustCompile(
 	`(?m)^ *(.*?) +(-?\d+)/(-?\d+) +\[(\d+)\] +(\d+)\.(\d{9}): +([^ ]+): ?(.*)$`)
 
-// perfScript returns all events of a recording, as perf itself reads it. One
-// from which events are missing is no oracle.
+// perfScript returns all events of a recording, as perf itself reads it. A
+// recording with missing events cannot be an oracle.
 func perfScript(t *testing.T, file string) []line {
 	t.Helper()
 	lines, lost := readPerfScript(t, file)
@@ -51,7 +51,7 @@ func perfScript(t *testing.T, file string) []line {
 func readPerfScript(t *testing.T, file string) (lines []line, lost bool) {
 	t.Helper()
 	out := testkit.Run(t, "perf", "script", "-i", file, "--ns", "-F", "comm,pid,tid,cpu,time,event,trace")
-	// perf breaks off over symbols of BPF programs that others load and
+	// perf fails because of symbols of BPF programs that other tracers load and
 	// unload while it records.
 	if out.Exit != 0 && strings.Contains(out.Stderr, "failed to process type: 17") {
 		return nil, true
@@ -77,16 +77,16 @@ func readPerfScript(t *testing.T, file string) (lines []line, lost bool) {
 }
 
 // perfRecord records with perf; options and command are what follows perf
-// record. perf has no oracle's answer where the kernel lost events, because it
-// pairs what is left: on a machine that is busy with other things the rings
-// must be larger, or another recording is taken. Build-ids are left out: perf
-// keeps them in a directory that all its runs share, and breaks in it.
+// record. perf is no oracle if the kernel lost events, because it pairs the
+// remaining ones: on a busy machine the rings must be larger, or the recording
+// is repeated. Build-ids are left out, because perf keeps them in a directory
+// that all its runs share, in which it fails.
 func perfRecord(t *testing.T, args ...string) (file string, lines []line) {
 	t.Helper()
 	return perfRecordAs(t, []string{"perf", "record"}, args...)
 }
 
-// perfRecordAs is perfRecord by another of perf's commands that record.
+// perfRecordAs is perfRecord with another command of perf that records.
 func perfRecordAs(t *testing.T, recorder []string, args ...string) (file string, lines []line) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "perf.data")
@@ -107,7 +107,8 @@ func perfRecordAs(t *testing.T, recorder []string, args ...string) (file string,
 	return file, lines
 }
 
-// keepIfFailed saves a recording that shows a mistake: the next one may not.
+// keepIfFailed saves a recording that shows a fault, because the next one may
+// not.
 func keepIfFailed(t *testing.T, file string) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -125,15 +126,15 @@ func keepIfFailed(t *testing.T, file string) {
 	})
 }
 
-// ofLoads selects the switches that the load's threads take part in; other
-// tests' loads run beside this one, and whatever else the machine does.
+// ofLoads is a filter for the switches to and from the load's threads, because
+// other loads and programs run at the same time.
 const ofLoads = `prev_comm ~ "load*" || next_comm ~ "load*" || prev_comm ~ "echo*" || next_comm ~ "echo*"`
 
-// wakesLoads selects the wake-ups of their threads.
+// wakesLoads is a filter for the wake-ups of these threads.
 const wakesLoads = `comm ~ "load*" || comm ~ "echo*"`
 
-// recordLoads records with perf, on all CPUs or those of args, what the events
-// say of loads while one runs. A filter follows its event.
+// recordLoads records events of loads with perf while one runs, on all CPUs or
+// the CPUs in args. A filter follows its event.
 func recordLoads(t *testing.T, args []string, load ...string) (file string, lines []line) {
 	t.Helper()
 	return perfRecord(t, append(append(append([]string{"-a"}, args...), "--", testkit.Load(t)), load...)...)
@@ -141,8 +142,8 @@ func recordLoads(t *testing.T, args []string, load ...string) (file string, line
 
 const forked = "sched:sched_process_fork"
 
-// recordFamily is perfRecord of a command on all CPUs that also tells which
-// processes and threads are the command's: all that it started.
+// recordFamily is perfRecord of a command on all CPUs. It also returns the
+// processes and threads of the command, including all that it started.
 func recordFamily(t *testing.T, args []string,
 	command ...string) (file string, lines []line, own map[string]bool) {
 	t.Helper()
@@ -162,8 +163,8 @@ func recordFamily(t *testing.T, args []string,
 
 var number = regexp.MustCompile(`-?\d+`)
 
-// syscallNR is the number of the system call in the text of a raw_syscalls
-// event, "NR 110 (...)" or "NR 110 = 5", and what it returned.
+// syscallNR returns the number of the system call in the text of a raw_syscalls
+// event, "NR 110 (...)" or "NR 110 = 5", and its result.
 func syscallNR(t *testing.T, l line) (nr, ret int64) {
 	t.Helper()
 	words := number.FindAllString(l.text, 2)
@@ -177,7 +178,7 @@ func syscallNR(t *testing.T, l line) (nr, ret int64) {
 	return nr, ret
 }
 
-// after is the number that follows a word like "bytes_alloc=".
+// after returns the number after a word like "bytes_alloc=".
 func after(t *testing.T, text, word string) int64 {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, word)

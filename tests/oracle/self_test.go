@@ -12,8 +12,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A thread that gets its CPU from ppscript itself has a line for that run as for
-// any other: there are as many as another ppscript counts, which shows no lines.
+// A thread that gets its CPU from ppscript itself has a line for that run too:
+// there are as many lines as another ppscript counts, which prints no lines.
 func TestRunsBehindOurselvesAreShown(t *testing.T) {
 	live(t)
 	target := testkit.StartTarget(t, "-sleep", "500")
@@ -40,7 +40,7 @@ func TestRunsBehindOurselvesAreShown(t *testing.T) {
 	}
 }
 
-// What is about ppscript's own threads has no line, unless it is asked for.
+// Events of ppscript's own threads have no line, unless requested.
 func TestOurselvesAreNotShown(t *testing.T) {
 	live(t)
 	for _, self := range []bool{false, true} {
@@ -69,11 +69,11 @@ func TestOurselvesAreNotShown(t *testing.T) {
 	}
 }
 
-// Nor are there stacks of ppscript itself, in either engine, unless they are
-// asked for.
+// Stacks of ppscript itself are not shown either, in both engines, unless
+// requested.
 func TestOurselvesAreInNoStacks(t *testing.T) {
 	live(t, testkit.Samples)
-	for _, how := range []string{"fp", "dwarf"} { // counted by programs, and here
+	for _, how := range []string{"fp", "dwarf"} { // counted by programs, and natively
 		for _, self := range []bool{false, true} {
 			args := []string{
 				testkit.PPScript(t), "profile", "-F", "1999", "--user-callchain=" + how, "--top",

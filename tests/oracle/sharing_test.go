@@ -11,7 +11,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Cache lines that are fought for, and the code that meets there, are those of perf c2c report.
+// Contended cache lines, and the code that accesses them, equal those of perf c2c report.
 func TestCacheLinesEqualPerfC2C(t *testing.T) {
 	testkit.Requires(t, testkit.Perf)
 	const data = "../data/sharing.data"
@@ -28,8 +28,8 @@ func TestCacheLinesEqualPerfC2C(t *testing.T) {
 		}
 		return n
 	}
-	// index address node count share hitm lcl rmt records loads stores ...; loads from remote caches are
-	// among the loads a second time, as those from remote memory: the last column.
+	// index address node count share hitm lcl rmt records loads stores ...; the loads include those
+	// from remote caches a second time, as loads from remote memory: the last column.
 	var want, wantCode []string
 	lines := regexp.MustCompile(`(?m)^ +\d+ +0x.*$`)
 	for _, line := range lines.FindAllString(table, -1) {
@@ -71,7 +71,7 @@ func TestCacheLinesEqualPerfC2C(t *testing.T) {
 			r.Int(t, "stores")))
 	}
 	for _, r := range tables[1].Rows {
-		// perf leaves out code whose loads found the line where it was.
+		// perf leaves out code whose loads hit the line in the local cache.
 		if fought[r.Int(t, "line")] && r.Int(t, "hitm")+r.Int(t, "stores") > 0 {
 			gotCode = append(gotCode, fmt.Sprint(r.Int(t, "line"), " ", r.Int(t, "offset"), " ",
 				r.Int(t, "ip"), " cpus ", r.Int(t, "cpus")))
@@ -82,7 +82,8 @@ func TestCacheLinesEqualPerfC2C(t *testing.T) {
 	}
 	slices.Sort(gotCode)
 	slices.Sort(wantCode)
-	// perf has loads of one code and CPUs that differ in one row; here is a row for each code.
+	// perf has one row for loads of the same code on different CPUs; ppscript has a row for
+	// each code.
 	if !slices.Equal(gotCode, slices.Compact(wantCode)) {
 		t.Errorf("got\n%s\nwant perf's\n%s", strings.Join(gotCode, "\n"), strings.Join(wantCode, "\n"))
 	}

@@ -8,8 +8,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// replaySilences compares the times in which threads made no system call with what
-// is between the lines of perf script.
+// replaySilences compares the times in which threads made no system call with the
+// times between perf script's lines.
 func replaySilences(t *testing.T, file string, lines []line) {
 	than := longerThan(t, lines, 10)
 	out := testkit.Run(t, testkit.PPScript(t), "--input", file, "--format", "json", "-c",
@@ -48,8 +48,8 @@ func replaySilences(t *testing.T, file string, lines []line) {
 	}
 }
 
-// longerThan is a time that n times between the system calls of a thread are
-// longer than, or less where some last equally long: how long they are depends on the machine.
+// longerThan returns a time that n silences between the system calls of threads exceed, or
+// fewer if some have equal lengths: the lengths depend on the machine.
 func longerThan(t *testing.T, lines []line, n int) int64 {
 	var gaps []int64
 	before := map[int]int64{}

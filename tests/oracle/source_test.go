@@ -9,13 +9,13 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Profilers among the events of a log: each is as long as its -N says, all come
-// in time order, and the events beside them are those of the target, although
-// task-state attaches them all to CPUs.
+// Profilers are sources of a log: each ends after the number of its -N, all
+// events are in time order, and other events are those of the target, although
+// task-state attaches all of them to CPUs.
 func TestProfilersAreSources(t *testing.T) {
 	live(t, testkit.AMD64, testkit.Samples)
-	// All switches of the machine go through the rings; a loss may be that of a
-	// fork, and with it of all that the thread does.
+	// All switches of the machine go through the rings; if the record of a fork
+	// is lost, all events of its thread are missing.
 	out := testkit.Run(t, testkit.PPScript(t), "trace", "-m", "8192", "--order", "--format", "json", "-e",
 		"raw_syscalls:sys_enter/id == 110/,task-state/-N 5/,page-faults/-N 10/,profile/-F 2000 -N 3/",
 		"--", testkit.Load(t), "-getppid", "20", "-fault", "100", "-spin", "30", "-sleep", "10").Want(t, 0)
@@ -35,7 +35,8 @@ func TestProfilersAreSources(t *testing.T) {
 			out.Stderr, out.Stdout[max(0, len(out.Stdout)-500):])
 	}
 
-	// What counts is what the source shows, not what it is made of.
+	// -N counts the events that the source shows, not the events from which
+	// they are computed.
 	out = testkit.Run(t, testkit.PPScript(t), "trace", "-m", "8192", "--format", "json", "-e",
 		"task-state//", "-N", "7", "--", testkit.Load(t), "-sleep", "50").Want(t, 0)
 	if n := len(testkit.Events(t, out.Stdout)); n != 7 {
@@ -43,7 +44,7 @@ func TestProfilersAreSources(t *testing.T) {
 	}
 }
 
-// A source shows what happened during a slow pair: the task slept, and where.
+// A source shows the events during a slow pair: that the task slept, and where.
 func TestSourceShowsTheMiddleOfAPair(t *testing.T) {
 	live(t, testkit.IdleEvents(0)) // a thread that sleeps on an idle CPU is woken by its idle task
 	// All switches of the machine go through the rings.
@@ -83,9 +84,9 @@ func TestSourceShowsTheMiddleOfAPair(t *testing.T) {
 	}
 }
 
-// Events of one process in another: what is sent and received are the known
-// calls, and joined with events of the receiver's own they make the pairs that
-// one process sees.
+// Events of one process in another: the sent and received events are the known
+// calls, and joined with the receiver's own events they give the same pairs as
+// in one process.
 func TestPulledEventsJoinLocalOnes(t *testing.T) {
 	live(t, testkit.AMD64)
 	const calls = 3000
@@ -125,7 +126,7 @@ func TestPulledEventsJoinLocalOnes(t *testing.T) {
 	}
 }
 
-// Two recordings of two CPUs make the one of both.
+// Two recordings of two CPUs give the same events as one of both.
 func TestInputsAreMerged(t *testing.T) {
 	live(t, testkit.CPU1)
 	dir := t.TempDir()
@@ -176,9 +177,9 @@ func TestInputsAreMerged(t *testing.T) {
 	}
 }
 
-// Samples around a slow pair tell where the code was, as those of a log do: the
-// target computes, and touches its pages, between two system calls. In text they
-// have their profiler's name, and states and times are words.
+// Samples around a slow pair show where the code was, as samples in a log do:
+// the target computes, and touches its pages, between two system calls. In text
+// they have their profiler's name, and states and times as words.
 func TestSamplesAroundAPairTellTheirPlace(t *testing.T) {
 	live(t, testkit.AMD64, testkit.Samples)
 	args := func(format string) []string {

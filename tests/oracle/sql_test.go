@@ -10,7 +10,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What a query counts and adds up of a recording is what top does.
+// The counts and sums of a query over a recording equal those of top.
 func TestSQLEqualsTop(t *testing.T) {
 	bin := testkit.PPScript(t)
 	const data = "../data/load.data"
@@ -40,8 +40,8 @@ func numbers(t *testing.T, table testkit.Table, key, value string) map[int64]int
 	return m
 }
 
-// Live, the calls of all intervals are those that were made, and each interval
-// has its own.
+// Live, the calls of all intervals add up to the known number, and each
+// interval has its own.
 func TestSQLCountsWhatIsKnown(t *testing.T) {
 	live(t, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "3000", "-sleep", "30")
@@ -98,7 +98,7 @@ func TestSQLKeepsDatabase(t *testing.T) {
 	}
 }
 
-// What is wrong is said before events are opened, with what there is.
+// Errors are reported before events are opened, with the names that exist.
 func TestSQLErrorsComeFirst(t *testing.T) {
 	live(t)
 	file := filepath.Join(t.TempDir(), "x.db")
@@ -118,8 +118,8 @@ func TestSQLErrorsComeFirst(t *testing.T) {
 		"true").Want(t, 2)
 }
 
-// What a query leaves out for certain is left out by the kernel, with the same
-// answer. The columns that it reads have their values.
+// The kernel filters out events that a query certainly leaves out, with the
+// same answer. The columns that the query reads have their values.
 func TestSQLFiltersInTheKernel(t *testing.T) {
 	live(t, testkit.AMD64)
 	query := "select id, min(comm(_tid)) who, count(*) n from sys_enter where id = " + getppid +

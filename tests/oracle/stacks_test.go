@@ -56,8 +56,8 @@ func folded(t *testing.T, path string) map[string]int64 {
 
 var frameLine = regexp.MustCompile(`^\s+([0-9a-f]+) (.*?)(\+0x[0-9a-f]+)? \((.*)\)$`)
 
-// perfFolded folds what perf script prints of a recording, in our notation.
-// An address that has no name is "?"; address 0, which perf shows, is none.
+// perfFolded folds perf script's stacks of a recording, in ppscript's notation.
+// An address without a name is "?"; address 0, which perf shows, is left out.
 func perfFolded(t *testing.T, data string) map[string]int64 {
 	t.Helper()
 	out := testkit.Run(t, "perf", "script", "-i", data, "-F", "comm,ip,sym,symoff,dso", "--no-inline").
@@ -84,12 +84,12 @@ func perfFolded(t *testing.T, data string) map[string]int64 {
 	return sums
 }
 
-// comparable leaves out what perf prints otherwise on purpose: it demangles no
-// names with @plt, and cuts Go's instances in the middle of their types.
+// comparable normalizes intended differences to perf, which demangles no names
+// with @plt, and cuts Go's instances in the middle of their types.
 func comparable(name string) string {
 	// The last instruction of _start in the dynamic linker is a call: it returns
-	// to _dl_start_user, and perf takes that for the caller. Where starting takes
-	// long, samples are there.
+	// to _dl_start_user, and perf takes that function for the caller. If the
+	// start takes long, there are such samples.
 	if name == "_dl_start_user" {
 		return "_start"
 	}
@@ -97,7 +97,7 @@ func comparable(name string) string {
 	return strings.TrimSuffix(name, "@plt")
 }
 
-// nameless brings our names of code that has none to "?".
+// nameless replaces ppscript's placeholders for code without a name by "?".
 func nameless(sums map[string]int64) map[string]int64 {
 	out := map[string]int64{}
 	for path, n := range sums {
@@ -114,9 +114,9 @@ func nameless(sums map[string]int64) map[string]int64 {
 	return out
 }
 
-// withoutPrograms ends a stack where the kernel calls BPF programs: those are
-// other tracers', and may be gone with their names when the first of us, or the
-// second, looks them up.
+// withoutPrograms cuts a stack where the kernel calls BPF programs: they belong
+// to other tracers, and may have ended, with their names, when one of the tools
+// looks them up.
 func withoutPrograms(path []string) []string {
 	for i, name := range path {
 		if i > 0 && (strings.HasPrefix(strings.TrimLeft(name, "_"), "bpf_") ||
@@ -127,10 +127,11 @@ func withoutPrograms(path []string) []string {
 	return path
 }
 
-// The stacks that we count in a recording are those that perf script prints,
-// frame by frame. What may differ: aliases, of which both choose one, and the
-// vdso, which perf names by its own. Where a function's last instruction is a
-// call, as in the dynamic linker's _start, perf names the function behind it.
+// The stacks that ppscript counts in a recording equal perf script's, frame by
+// frame. Differences are allowed for aliases, of which each chooses one, and
+// for the vdso, which perf names from its own. If a function's last instruction
+// is a call, as in the dynamic linker's _start, perf names the function after
+// it.
 func TestFoldedEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf, testkit.Samples)
 	f := func(name string, most float64, command ...string) {
@@ -142,7 +143,7 @@ func TestFoldedEqualsPerfScript(t *testing.T) {
 				"perf", "record", "-q", "-B", "-N", "--no-bpf-event", "-m", "1024", "-F", "997", "-e",
 				"cpu-clock", "-g", "-o", data, "--",
 			}, command...)...).Want(t, 0)
-		// Inlined functions are shown by neither: a machine may have the debug
+		// Neither shows inlined functions, because a machine may have the debug
 		// information of the dynamic linker.
 		testkit.Run(t, testkit.PPScript(t), "--input", data, "--lines=no", "--flame-graph", out, "-c",
 			`sample(event = "cpu-clock").stack().stacks().top(1)`).Want(t, 0)
@@ -177,12 +178,13 @@ func TestFoldedEqualsPerfScript(t *testing.T) {
 	f("Go", 0.05, "go", "list", "-deps", "ppscript/...")
 }
 
-// leaf adds up the counts by innermost function, and of all that have a frame.
+// leaf adds up the counts by innermost function, and the counts of all stacks
+// with a frame.
 func leaf(sums map[string]int64, through string) (byLeaf map[string]int64, total, passed int64) {
 	byLeaf = map[string]int64{}
 	for path, n := range sums {
 		names := strings.Split(path, ";")
-		// What the kernel does in between belongs to the function.
+		// The kernel's work in between belongs to the function.
 		for i := len(names) - 1; i > 0; i-- {
 			if names[i] == "hot_a" || names[i] == "hot_b" {
 				byLeaf[names[i]] += n
@@ -245,8 +247,8 @@ func TestProfileOfKnownProgram(t *testing.T) {
 	}
 }
 
-// A program that runs twice at a time has its functions at two places, and each
-// stack is one block.
+// Two processes of one program have its functions at different addresses, but
+// each stack is one block.
 func TestStacksOfTwoProcesses(t *testing.T) {
 	live(t, testkit.GCC, testkit.Samples)
 	program := compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer", "-pie", "-fPIE")
@@ -290,8 +292,8 @@ func TestStacksOfTwoProcesses(t *testing.T) {
 	}
 }
 
-// Each interval's stacks follow those before it, stamped with the interval's
-// begin; a file that is there is kept as .old.
+// The stacks of each interval follow those of the previous one, with the
+// interval's begin as a stamp; an existing file is kept as .old.
 func TestFoldedByInterval(t *testing.T) {
 	live(t, testkit.Samples)
 	program := compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer")
@@ -318,7 +320,7 @@ func TestFoldedByInterval(t *testing.T) {
 	}
 }
 
-// A file that cannot be written is said before anything runs.
+// A file that cannot be written is reported before anything runs.
 func TestStackFileErrors(t *testing.T) {
 	f := func(want string, args ...string) {
 		t.Helper()
@@ -333,7 +335,7 @@ func TestStackFileErrors(t *testing.T) {
 	f("no such file or directory", "--pprof", "/nonexistent/x.pb.gz")
 }
 
-// Faults in user code, in the kernel, and both: their addresses say so.
+// Faults in user code, in the kernel, and both, by their addresses.
 func TestPageFaultsExclude(t *testing.T) {
 	live(t)
 	count := func(options ...string) (user, kernel int, said string) {
@@ -371,7 +373,7 @@ func TestPageFaultsExclude(t *testing.T) {
 	}
 }
 
-// Stacks of page faults in JSON: addresses, symbols, and the file.
+// Stacks of page faults in JSON have addresses, symbols, and the file.
 func TestPageFaultStacks(t *testing.T) {
 	live(t)
 	program := compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer")

@@ -20,9 +20,9 @@ def main(o):
     return tracepoint("sched:sched_switch").by("prev_comm", "prev_state").count().text(prev_state = state_letter)
 `
 
-// The letters of states are the kernel's own, by the print fmt that recordings
-// keep and perf script follows, for tasks that were in each state. perf sched
-// timehist --state is no oracle: that of perf 6.1 has I as K, X as Z and Z as X.
+// The letters of states equal the kernel's own, from the print fmt that
+// recordings contain and perf script uses, for tasks in each state. perf sched
+// timehist --state is no oracle: perf 6.1 shows I as K, X as Z and Z as X.
 func TestLettersOfStatesEqualThePrintFmt(t *testing.T) {
 	testkit.Requires(t, testkit.Perf)
 	script := filepath.Join(t.TempDir(), "letters.star")

@@ -14,7 +14,7 @@ import (
 )
 
 // A whole line of perf trace: begin and duration in ms, tid, call, arguments,
-// what it returned.
+// result.
 var perfCall = regexp.MustCompile(`(?m)^ +(\d+\.\d+) \( *(\d+\.\d+) ms\): .*?/(\d+) (\w+)\((.*)\) *= (.*)$`)
 
 // arguments splits "name: value, name: value".
@@ -30,11 +30,12 @@ func arguments(text string) map[string]string {
 
 var word = regexp.MustCompile(`^[A-Z_]`)
 
-// sameArgument compares a value of perf trace with ours. What perf shows as a
-// number may be words for us; of texts it shows the lower half of the address.
+// sameArgument compares a value of perf trace with ppscript's. ppscript may
+// show words for perf's number; for texts perf shows the lower half of the
+// address.
 func sameArgument(perf, ours string) (same, compared bool) {
 	if perf == "" || perf[0] == '(' || strings.HasPrefix(ours, "0o") {
-		return true, false // flags that perf does not know, ioctls in parts, modes in words
+		return true, false // flags that perf lacks, ioctls in parts, modes in words
 	}
 	perf, _, _ = strings.Cut(perf, " (") // the name behind a pid
 	if word.MatchString(perf) {
@@ -59,19 +60,18 @@ func sameArgument(perf, ours string) (same, compared bool) {
 	return err == nil && err2 == nil && uint32(a) == uint32(n), true
 }
 
-// begun is a call of ours.
+// begun is a call in ppscript's output.
 type begun struct {
 	at, took int64 // ns, from the first event
 	ret      int64
 	err      string
 	args     map[string]string
-	taken    bool // perf has it
+	taken    bool // matched with a call of perf
 }
 
-// sameEnd compares how long a call took and what it returned: perf shows -1 and
-// the error, or a number, and behind it what that means; flags are words. It has
-// no names for errors that only the kernel sees, and no parent of a process
-// that it does not know.
+// sameEnd compares durations and results of a call: perf shows -1 and the error,
+// or a number followed by its meaning; flags are words. It has no names for
+// errors that only the kernel uses, and no parent of an unknown process.
 func (b *begun) sameEnd(t *testing.T, ms, returned string) bool {
 	t.Helper()
 	took, err := strconv.ParseFloat(ms, 64)
@@ -96,9 +96,10 @@ func (b *begun) sameEnd(t *testing.T, ms, returned string) bool {
 	return err == nil && int64(n) == b.ret && b.err == ""
 }
 
-// next is the call that began at a time that perf rounds to 1 us. A fast machine makes
-// several in that time, and perf shows one of them later if another thread's call came
-// between: that with the same arguments, if there is one, else the first.
+// next returns the call that began at a time that perf rounds to 1 us. A fast machine
+// makes several in that time, and perf shows one of them later if another thread's
+// call came in between. It is the call with the same arguments, if there is one,
+// otherwise the first.
 func next(calls []begun, at int64, args map[string]string) *begun {
 	var first *begun
 	for i := range calls {
@@ -120,7 +121,7 @@ func next(calls []begun, at int64, args map[string]string) *begun {
 	return first
 }
 
-// has reports that all arguments that perf shows are those of the call.
+// has reports whether all arguments that perf shows equal those of the call.
 func (b *begun) has(args map[string]string) bool {
 	for name, value := range args {
 		if same, _ := sameArgument(value, b.args[name]); !same {
@@ -130,8 +131,8 @@ func (b *begun) has(args map[string]string) bool {
 	return true
 }
 
-// Every call is one that perf trace shows of the same recording, with its
-// arguments by the kernel's names, its duration, and what it returned.
+// Every call equals one that perf trace shows for the same recording, with
+// arguments by the kernel's names, duration and result.
 func TestSyscallsEqualPerfTrace(t *testing.T) {
 	live(t, testkit.Perf)
 	file := filepath.Join(t.TempDir(), "perf.data")
@@ -182,7 +183,7 @@ func TestSyscallsEqualPerfTrace(t *testing.T) {
 		kinds[m[4]] = true
 		for name, value := range args {
 			if m[4] == "fcntl" && name == "arg" {
-				continue // perf 6.1 has FD_CLOEXEC the wrong way round
+				continue // perf 6.1 shows FD_CLOEXEC inverted
 			}
 			mine, ok := c.args[name]
 			same, counts := sameArgument(value, mine)
@@ -201,8 +202,8 @@ func TestSyscallsEqualPerfTrace(t *testing.T) {
 	}
 }
 
-// Addresses that calls return are shown as those that are passed: what a program unmaps
-// it has mapped before, and a break that is set is returned.
+// Addresses that calls return are shown in the same form as arguments: a program unmaps
+// addresses that it has mapped, and a break that is set is returned.
 func TestReturnedAddresses(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "syscall-trace", "--", "ls", "/").Want(t, 0).Stdout

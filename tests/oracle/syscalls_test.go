@@ -11,7 +11,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A callCount is how often a system call was made, and how often it failed.
+// A callCount has the number of calls of a system call, and of failures.
 type callCount struct{ calls, errs int64 }
 
 // straceCounts runs a program under strace -c -f.
@@ -42,8 +42,8 @@ func straceCounts(t *testing.T, args ...string) map[string]callCount {
 var perfTraceLine = regexp.MustCompile(`(?m)^ +([a-z_0-9]+) +([0-9]+) +([0-9]+) `)
 
 // perfTraceCounts runs a program under perf trace -s, which has one table for
-// each thread. Unsorted, it misses calls of threads that change their CPU
-// meanwhile: their events come out of order.
+// each thread. Without sorting, it misses calls of threads that change their
+// CPU meanwhile, because their events come out of order.
 func perfTraceCounts(t *testing.T, args ...string) map[string]callCount {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "trace")
@@ -59,7 +59,7 @@ func perfTraceCounts(t *testing.T, args ...string) map[string]callCount {
 	return counts
 }
 
-// ourCounts is the table of ppscript syscalls, by name.
+// ourCounts returns the table of ppscript syscalls by name.
 func ourCounts(t *testing.T, table testkit.Table) map[string]callCount {
 	t.Helper()
 	counts := map[string]callCount{}
@@ -71,10 +71,10 @@ func ourCounts(t *testing.T, table testkit.Table) map[string]callCount {
 	return counts
 }
 
-// Calls and errors equal those of strace and perf trace, and the numbers that
-// are known. Go's runtime decides anew in each run how often it does the rest
-// (futex, mmap, signals, nanosleep), and strace itself changes that; every
-// second it looks at its CPUs again (sched_getaffinity, pread64).
+// Calls and errors equal those of strace and perf trace, and the known numbers.
+// Other calls of Go's runtime (futex, mmap, signals, nanosleep) differ in each
+// run, and strace itself changes them; every second the runtime checks its CPUs
+// again (sched_getaffinity, pread64).
 func TestSyscallsEqualStrace(t *testing.T) {
 	live(t, testkit.Strace, testkit.Perf)
 	target := []string{testkit.Load(t), "-getppid", "500", "-fail", "40", "-sleep", "10"}
@@ -87,7 +87,7 @@ func TestSyscallsEqualStrace(t *testing.T) {
 		"getppid", "openat", "clock_nanosleep", "prctl", "pipe2", "sched_setaffinity", "prlimit64",
 	} {
 		if name == "clock_nanosleep" {
-			// Go's signals, by which it takes turns, interrupt a sleep.
+			// Signals by which Go preempts goroutines interrupt a sleep.
 			for _, counts := range []map[string]callCount{got, strace, trace} {
 				counts[name] = callCount{calls: counts[name].calls}
 			}
@@ -95,7 +95,7 @@ func TestSyscallsEqualStrace(t *testing.T) {
 		if got[name] != strace[name] || got[name].calls == 0 {
 			t.Errorf("%s: got %v, want strace's %v", name, got[name], strace[name])
 		}
-		// It sorts batches, so that a call at the border of two may be missed.
+		// perf sorts batches, so it may miss a call at the border of two.
 		if d := got[name].calls - trace[name].calls; d < 0 || d > 2 || got[name].errs != trace[name].errs {
 			t.Errorf("%s: got %v, want perf trace's %v and at most 2 more calls", name,
 				got[name], trace[name])
@@ -105,7 +105,7 @@ func TestSyscallsEqualStrace(t *testing.T) {
 		got["clock_nanosleep"].calls != 10 {
 		t.Errorf("got %v, want 500 getppid, 40 openat that fail and 10 clock_nanosleep", got)
 	}
-	// It never returns, and strace does not count it.
+	// exit_group never returns, and strace does not count it.
 	if got["exit_group"] != (callCount{1, 0}) {
 		t.Errorf("exit_group: got %v, want 1", got["exit_group"])
 	}

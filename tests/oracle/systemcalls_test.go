@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Of all system calls one program counts: each with the name of its event, those that failed too, and none
-// of those of 32 bits.
+// One program counts all system calls: each with the name of its event, failed calls too, and no
+// 32-bit calls.
 func TestSystemCallsAreKnown(t *testing.T) {
 	live(t, testkit.GCC, testkit.AMD64)
 	program := compiled(t, "systemcalls.c", "-O1")
@@ -44,8 +44,8 @@ func TestSystemCallsAreKnown(t *testing.T) {
 			`.where("(int)fd == -1").by("event").agg(n = agg.count())`)
 }
 
-// Counters of many system calls are the same by one program and by perf, beside other counters and alone, and
-// with what was not called.
+// Counters of many system calls have the same values by one program and by perf, with other
+// counters and alone, including calls that were not made.
 func TestSystemCallsAreCounted(t *testing.T) {
 	live(t, testkit.GCC, testkit.AMD64)
 	program := compiled(t, "systemcalls.c", "-O1")
@@ -77,7 +77,8 @@ func TestSystemCallsAreCounted(t *testing.T) {
 	}
 }
 
-// Programs count many other tracepoints, each its own, as perf does: of a command, and of a CPU.
+// Programs count many other tracepoints, one program for each, as perf does: for a command, and
+// for a CPU.
 func TestTracepointsAreCounted(t *testing.T) {
 	live(t)
 	const events = "sched:sched_process_*,sched:sched_prepare_exec,task:task_newtask,task:task_rename," +
@@ -97,7 +98,7 @@ func TestTracepointsAreCounted(t *testing.T) {
 		noLoss(t, table)
 		var got []string
 		for _, r := range table.Rows {
-			// Which thread waits, or is freed, and when signals arrive is a matter of time.
+			// The counts of waits, of freed tasks and of signals depend on timing.
 			switch name := r.Text(t, "event"); name {
 			case "sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit",
 				"sched:sched_process_hang", "task:task_newtask":

@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Names of files are those that bpftrace reads, of the same calls, where a
-// predicate asks for them and where they are sent.
+// File names equal those that bpftrace reads for the same calls, in predicates
+// and when they are sent.
 func TestUserTextsEqualBpftrace(t *testing.T) {
 	live(t, testkit.Bpftrace, testkit.AMD64)
 	name := fmt.Sprintf(`/no/such/"é"%d`, os.Getpid()) // bpftrace splits words at spaces
@@ -48,11 +48,11 @@ func TestUserTextsEqualBpftrace(t *testing.T) {
 	}
 }
 
-// fails is how many calls these tests make.
+// fails is the number of calls that these tests make.
 const fails = 20
 
-// The texts among the arguments of calls are shown in quotes; without programs,
-// it is where they are.
+// Texts among the arguments of calls are shown in quotes; without programs,
+// their addresses are shown.
 func TestSyscallTraceShowsTexts(t *testing.T) {
 	live(t, testkit.AMD64)
 	name := "/no/such/\"file\" \t'é'"
@@ -76,7 +76,7 @@ func TestSyscallTraceShowsTexts(t *testing.T) {
 	}
 }
 
-// A pair has the text of its start: opensnoop's rows are the calls that are known.
+// A pair has the text of its start: opensnoop's rows equal the known calls.
 func TestOpensnoopIsKnown(t *testing.T) {
 	live(t, testkit.AMD64)
 	name := fmt.Sprintf("/no/such/%d", os.Getpid())
@@ -97,8 +97,8 @@ func TestOpensnoopIsKnown(t *testing.T) {
 	}
 }
 
-// Names that functions of a library get are those that the kernel gets of them, though no page of
-// them is in memory as they are called, and the process ends at once.
+// Names that are passed to functions of a library equal those that the functions pass to the
+// kernel, although no page of them is in memory at the call, and the process ends at once.
 func TestOpensnoopOfLibrary(t *testing.T) {
 	live(t, testkit.AMD64, testkit.Uprobes)
 	program := compiled(t, "constants.c")

@@ -12,10 +12,10 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A waller is a thread of wall.c: what it says of itself, in ns.
+// A waller is a thread of wall.c with the times that it measured, in ns.
 type waller struct{ wall, ran, queued, idle int64 }
 
-// wallers reads what the threads say.
+// wallers parses the output of the threads.
 func wallers(t *testing.T, stdout string) map[string]waller {
 	t.Helper()
 	all := map[string]waller{}
@@ -40,7 +40,7 @@ type wallStack struct {
 	Stack []testkit.Frame
 }
 
-// names are the functions of a stack, innermost first.
+// names returns the functions of a stack, innermost first.
 func (s *wallStack) names() string {
 	all := ";"
 	for _, f := range s.Stack {
@@ -49,7 +49,7 @@ func (s *wallStack) names() string {
 	return all
 }
 
-// A wallTime is what profile tells.
+// A wallTime is the result of profile.
 type wallTime struct {
 	Begin, End int64
 	Loss       map[string]any
@@ -57,7 +57,8 @@ type wallTime struct {
 	Stacks     []wallStack
 }
 
-// sum adds up the stacks of a thread that do something, and have a function; "" is all.
+// sum adds up the stacks of a thread with this activity and this function; "" means
+// all.
 func (w *wallTime) sum(comm, doing, function string) (ns int64) {
 	for i := range w.Stacks {
 		s := &w.Stacks[i]
@@ -69,11 +70,11 @@ func (w *wallTime) sum(comm, doing, function string) (ns int64) {
 	return ns
 }
 
-// early is in front of a command that must not wait for a CPU: it reads the switches of all
-// threads, also of those of other tests.
+// early is a prefix for a command that must not wait for a CPU, because it reads the
+// switches of all threads, also those of other tests.
 var early = []string{"nice", "-n", "-20"}
 
-// profileWall runs profile, and returns what it and the command tell.
+// profileWall runs profile, and returns its result and the command's output.
 func profileWall(t *testing.T, args ...string) (w *wallTime, out testkit.Output) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "wall.json")
@@ -96,8 +97,8 @@ func readWall(t *testing.T, file string) *wallTime {
 	return &all[0]
 }
 
-// What threads ran, waited for a CPU and waited for something else is what the kernel says in
-// their schedstat, within 3 % of their time; shares of functions are those that they burn.
+// The times in which threads ran, waited for a CPU and waited for something else equal the
+// kernel's schedstat, within 3 % of their time; shares of functions equal their CPU times.
 func checkWall(w *wallTime, all map[string]waller) (wrong []string) {
 	near := func(what string, got, want, whole int64) {
 		if math.Abs(float64(got-want)) > 0.03*float64(whole) {
@@ -120,7 +121,7 @@ func checkWall(w *wallTime, all map[string]waller) (wrong []string) {
 		near(name+" in "+function, known, all[name].idle, all[name].wall)
 	}
 
-	// On top are the waker and the woken thread, and where in its code.
+	// On top of a stack are the waker and its code.
 	for _, c := range []struct{ sleeper, waker, function string }{
 		{"w-locker", "w-holder", "holder"}, {"w-reader", "w-writer", "writer"}, {"w-queued", "w-hog", "hog"},
 	} {
@@ -143,7 +144,8 @@ func checkWall(w *wallTime, all map[string]waller) (wrong []string) {
 	return wrong
 }
 
-// The time of threads is what they and the kernel say, live and from a recording of perf.
+// The times of threads equal their own and the kernel's measurements, live and from a
+// recording of perf.
 func TestWallTimeEqualsSchedstat(t *testing.T) {
 	live(t, testkit.GCC, testkit.Perf)
 	program := compiled(t, "wall.c", "-O1", "-fno-omit-frame-pointer", "-pthread")
@@ -164,8 +166,8 @@ func TestWallTimeEqualsSchedstat(t *testing.T) {
 	})
 }
 
-// The time of all threads of a process is their number, times that of the run, to the ns; also
-// of those that sleep all the time.
+// The time of all threads of a process is their number times the length of the run, to the ns,
+// including threads that sleep all the time.
 func TestWallTimeIsThatOfAllThreads(t *testing.T) {
 	live(t)
 	l := testkit.StartTarget(t, "-switch", "100000")
@@ -181,7 +183,7 @@ func TestWallTimeIsThatOfAllThreads(t *testing.T) {
 	})
 }
 
-// --off-cpu-thresh leaves out the short times off the CPU, and no others, and says so.
+// --off-cpu-thresh leaves out exactly the short times off the CPU, and says so.
 func TestWallTimeWithoutShortWaits(t *testing.T) {
 	live(t, testkit.GCC)
 	program := compiled(t, "wall.c", "-O1", "-fno-omit-frame-pointer", "-pthread")
@@ -196,7 +198,7 @@ func TestWallTimeWithoutShortWaits(t *testing.T) {
 				t.Errorf("got %d ns %s in %d times", s.Value, s.Key["doing"], s.Count)
 			}
 		}
-		// It sleeps 50 ms, which is left out, and then for the mutex.
+		// It sleeps for 50 ms, which is left out, and then waits for the mutex.
 		got, want := w.sum("w-locker", "waiting", ""), all["w-locker"].idle
 		if got > want || got < want*8/10 {
 			wrong = append(wrong, fmt.Sprintf("w-locker: got %d ns, want %d", got, want))
@@ -205,8 +207,8 @@ func TestWallTimeWithoutShortWaits(t *testing.T) {
 	})
 }
 
-// A program that runs alone for 300 ms, then with two threads for 300 ms each, both at once:
-// CPU time is 1 to 2, how long it took 1 to 1.
+// A program runs alone for 300 ms, then with two threads at the same time for 300 ms each:
+// CPU times are 1 to 2, elapsed times 1 to 1.
 func TestLatencyWeightsByParallelism(t *testing.T) {
 	live(t, testkit.GCC, testkit.CPU1)
 	program := compiled(t, "wall.c", "-O1", "-fno-omit-frame-pointer", "-pthread")
