@@ -87,8 +87,8 @@ func probedStacks(t *testing.T, program, function string) (stacks [][]probedFram
 	return stacks
 }
 
-// sameFrames compares addresses in the program. Its libraries are elsewhere in
-// another run.
+// sameFrames compares addresses in the program. Its libraries have other
+// addresses in another run.
 func sameFrames(got []probedFrame, want []testkit.GDBFrame) bool {
 	const libraries = 0x10000000
 	if len(got) != len(want) {

@@ -14,12 +14,12 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What is opened on CPUs that are not here. ppscript and perf run in a mount
-// namespace where the files that tell of the CPU and its PMUs are others: both
-// then ask the kernel for that CPU's events, which refuses them, and strace sees
-// what they ask for.
+// This file checks which events are opened on CPUs that this machine does not
+// have. ppscript and perf run in a mount namespace with other files about the
+// CPU and its PMUs. Both then request that CPU's events from the kernel, which
+// refuses them, and strace shows the requests.
 
-// A cpuTree is a CPU as its files in /proc and /sys show it.
+// A cpuTree has the files in /proc and /sys that describe a CPU.
 type cpuTree struct {
 	info string            // /proc/cpuinfo
 	pmus map[string]string // /sys/bus/event_source/devices, by path
@@ -69,7 +69,7 @@ func zen(family, model int) cpuTree {
 	return c
 }
 
-// run runs a command where the CPU is another.
+// run runs a command in a namespace with these files.
 func (c cpuTree) run(t *testing.T, args ...string) testkit.Output {
 	t.Helper()
 	dir := t.TempDir()
@@ -97,8 +97,8 @@ func (c cpuTree) run(t *testing.T, args ...string) testkit.Output {
 	return testkit.Run(t, append([]string{"unshare", "-m", "sh", "-c", other, dir}, args...)...)
 }
 
-// on runs a command there and returns what it asked of perf_event_open, as
-// "type config config1", without what is software.
+// on runs a command there and returns its requests to perf_event_open as "type
+// config config1", without software events.
 func (c cpuTree) on(t *testing.T, args ...string) map[string]bool {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")

@@ -13,8 +13,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file is what only an arm64 guest shows: a CPU with counters, and that
-// machine's registers, probes and stacks.
+// This file tests features that only an arm64 guest has: a CPU with counters,
+// and that architecture's registers, probes and stacks.
 
 // parts cuts a guest's output at lines "BEGIN name".
 func parts(output []byte) map[string]string {
@@ -26,7 +26,7 @@ func parts(output []byte) map[string]string {
 	return all
 }
 
-// wants makes a check that a part fits a pattern.
+// wants makes a check that a part of the output matches a pattern.
 func wants(t *testing.T, got map[string]string) func(name, pattern string) {
 	return func(name, pattern string) {
 		t.Helper()
@@ -36,7 +36,8 @@ func wants(t *testing.T, got map[string]string) func(name, pattern string) {
 	}
 }
 
-// share is how much of the weight of folded stacks has a frame that matches.
+// share returns the share of folded stacks, by weight, with a frame that
+// matches.
 func share(t *testing.T, folded, frame string) (part float64, lines int) {
 	t.Helper()
 	known := regexp.MustCompile(";(" + frame + ")(;| )")
@@ -58,7 +59,7 @@ func share(t *testing.T, folded, frame string) (part float64, lines int) {
 	return float64(those) / float64(max(1, all)), lines
 }
 
-// number is a column that is a number, or a text of one.
+// number returns a cell that is a number, or a text with a number.
 func number(t *testing.T, r testkit.Row, column string) float64 {
 	t.Helper()
 	f, err := strconv.ParseFloat(fmt.Sprint(r[column]), 64)
@@ -68,7 +69,7 @@ func number(t *testing.T, r testkit.Row, column string) float64 {
 	return f
 }
 
-// rows are the rows of the last table in JSON.
+// rows returns the rows of the last table in JSON.
 func rows(t *testing.T, output string) (rows []testkit.Row) {
 	t.Helper()
 	for _, table := range testkit.Tables(t, output) {
@@ -80,8 +81,8 @@ func rows(t *testing.T, output string) (rows []testkit.Row) {
 	return rows
 }
 
-// countsTheLoop says what the counters must tell of a loop of 10^8 instructions,
-// and what is said of those that the CPU lacks.
+// countsTheLoop checks the counters for a loop of 10^8 instructions, and the
+// messages about counters that the CPU lacks.
 func countsTheLoop(t *testing.T, got map[string]string) {
 	t.Helper()
 	const insns = 100_000_000
@@ -118,8 +119,8 @@ func countsTheLoop(t *testing.T, got map[string]string) {
 	}
 }
 
-// samplesTheLoop says what samples of the counters must tell of that loop, whether programs
-// take them or we do: one for each million instructions, and two for that in cycles.
+// samplesTheLoop checks the samples of the counters in that loop, with and without
+// programs: one for each million instructions, and two for the same time in cycles.
 func samplesTheLoop(t *testing.T, got map[string]string) {
 	t.Helper()
 	for _, engine := range []string{"bpf", "perf"} {
@@ -144,7 +145,7 @@ func samplesTheLoop(t *testing.T, got map[string]string) {
 }
 
 // The whole program on arm64. The guest's CPU runs 10^9 cycles in a second and
-// half as many instructions, so what it counts is known.
+// half as many instructions, so its counts are known.
 func TestARM64(t *testing.T) {
 	t.Parallel()
 	const arch = "arm64"
@@ -214,10 +215,10 @@ exit 0`, calls)
 	}
 	countsTheLoop(t, got)
 	samplesTheLoop(t, got)
-	// The sum of the periods is what was counted, up to the last period.
+	// The sum of the periods equals the count, up to the last period.
 	sampled := testkit.Row{}
 	for _, r := range rows(t, got["cycles"]) {
-		if r["comm"] == "chain" { // it had another name before it was executed
+		if r["comm"] == "chain" { // the thread had another name before its exec
 			sampled = r
 		}
 	}

@@ -7,9 +7,10 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Events of a host on the clock of its guest: the monitor of a nested machine
-// asks the kernel for the guest's time and shows it in a system call; the
-// converted time of that call lies between the time before and the next one.
+// Events of a host have times on the clock of its guest: the monitor of a
+// nested machine asks the kernel for the guest's time and passes it to a system
+// call. The converted time of that call lies between this time and the next
+// one.
 func TestKVMClock(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
@@ -50,7 +51,7 @@ kill $pid; exit 0`)
 	if span := list[199].at - list[0].at; span <= 0 {
 		t.Errorf("got 200 events in %d ns", span)
 	}
-	// What comes from a guest's CPU 0 is, on the host, its thread.
+	// Events of a guest's CPU 0 are assigned to its thread on the host.
 	if n := strings.Count(rest, " G           vcpu 0 "); n != 3 {
 		t.Errorf("got\n%s\nwant three lines of the guest's first CPU", rest)
 	}

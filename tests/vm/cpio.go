@@ -25,7 +25,7 @@ const (
 	modeFile = 0o100000
 )
 
-// dir adds a directory and those above it, unless they are there already.
+// dir adds a directory and its parents, unless they exist already.
 func (c *cpio) dir(name string) {
 	if name == "." || name == "/" || c.seen[name] {
 		return
@@ -34,7 +34,7 @@ func (c *cpio) dir(name string) {
 	c.entry(name, modeDir|0o755, nil)
 }
 
-// file adds a file; the first of a name wins.
+// file adds a file; if a name occurs twice, the first one wins.
 func (c *cpio) file(name string, perm uint32, content []byte) {
 	if c.seen[name] {
 		return

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The time that a CPU spends in guests is told from its own, and -G sees
-// nothing else.
+// The time that a CPU spends in guests is shown apart from its own, and -G
+// shows only this time.
 func TestCPUUtilOfGuests(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
@@ -32,7 +32,8 @@ func TestCPUUtilOfGuests(t *testing.T) {
 	if guest, sys := share(lines[0], "guest"), share(lines[0], "sys"); guest <= 0 || sys <= 0 {
 		t.Errorf("got %.2f %% in the guest and %.2f %% in the kernel, want some", guest, sys)
 	}
-	// The guest of minikvm has no operating system: all that it runs is kernel.
+	// The guest of minikvm has no operating system: all its code runs in kernel
+	// mode.
 	if sys, guest := share(lines[1], "sys"), share(lines[1], "guest"); sys <= 0 || guest != 0 {
 		t.Errorf("-G: got %.2f %% in the guest's kernel and a column of %.2f %%, want some and no column",
 			sys, guest)

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// What folds emit, the stacks of pairs, and what joins give up come out of a kernel of each
-// age as they are made natively; what is kept of what happens around pairs, and lines, too.
-// Folds whose states several CPUs work on, that hold stacks, or that are flushed, need 5.12.
+// On kernels of each age, programs give the same emitted events, stacks of pairs, evicted
+// events of joins, details of pairs and lines as the native engine. Folds need 5.12 if
+// several CPUs work on their states, if they hold stacks, or if they are flushed.
 func TestEmitsOnKernels(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -21,9 +21,9 @@ func TestEmitsOnKernels(t *testing.T) {
 		"TestFullJoinsAgree", "TestStacksOfPairsAgree", "TestRandomEmitsAgree", "TestKernelFlushIsExact"}
 	kept := append(all[:7:7], "TestDetailsWithStacksAgree", "TestWholeRecordsBesideAgree")
 	old := append(all[:2:2], "TestFullJoinsAgree", "TestDetailsWithStacksAgree",
-		"TestOverwrittenDetailsSayIt", "TestLongTextsAgree") // what its verifier understands, the others do
-	// The kernel leaves programs out while another task, preempted, reads their maps. What it
-	// tells of that is of all processes, so that counts of losses are not exact.
+		"TestOverwrittenDetailsSayIt", "TestLongTextsAgree") // all verifiers accept these
+	// The kernel skips programs while a preempted task is reading their maps. Its count of
+	// skipped runs is for all processes, so counts of losses are not exact.
 	newest := slices.DeleteFunc(slices.Clone(all), func(test string) bool {
 		return test == "TestLostEmitsAreCounted" || test == "TestKernelFlushIsExact"
 	})

@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Scripts about guests show the same in both engines, of exits of a guest of the
-// guest: each of them twice, beside each other.
+// Scripts about guests show the same in both engines for exits of a nested
+// guest: each runs in both at the same time.
 func TestEnginesAgreeOnKVM(t *testing.T) {
 	t.Parallel()
 	for _, kernel := range []string{"", "6.18"} {
@@ -19,7 +19,7 @@ func TestEnginesAgreeOnKVM(t *testing.T) {
 	}
 }
 
-// enginesAgreeOnKVM makes the comparisons that want a series of kernels.
+// enginesAgreeOnKVM makes the comparisons that need a series of kernels.
 func enginesAgreeOnKVM(t *testing.T, kernel string) {
 	t.Helper()
 	t.Parallel()
@@ -29,8 +29,8 @@ func enginesAgreeOnKVM(t *testing.T, kernel string) {
 	script.WriteString(besideScript)
 	for _, scene := range []struct{ name, words string }{
 		{"kvm", "minikvm -mix 40"},
-		// Tables of pages as they were before the faster ones, which have no
-		// such events.
+		// This uses the older page tables, because the faster ones have no such
+		// events.
 		{"kvmmmu", "echo N >/sys/module/kvm/parameters/tdp_mmu; minikvm -mix 40"},
 	} {
 		if kernel != "" && scene.name != "kvm" {
@@ -57,13 +57,13 @@ func enginesAgreeOnKVM(t *testing.T, kernel string) {
 		}
 		script.WriteString("show\n")
 	}
-	// An emulated guest stands still now and then, while one engine has looked at
-	// the clock and the other not yet.
+	// An emulated guest sometimes stands still after one engine has read the
+	// clock and before the other does.
 	guest := kvmGuest(t, files)
 	guest.Kernel = kernel
 	if kernel != "" {
-		// From 6.17 on the kernel measures which memory is idle. That has crashed in
-		// emulated guests, and nothing here asks for it.
+		// From 6.17 on the kernel measures idle memory. This has crashed emulated
+		// guests, and no test needs it.
 		guest.Append += " damon_stat.enabled=N"
 	}
 	testkit.Again(t, func() (wrong []string) {

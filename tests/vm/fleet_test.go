@@ -16,8 +16,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Hosts with three kernels and of both architectures answer one question together: each call that a program
-// makes in any of them is counted once.
+// Hosts with three kernels, of both architectures, answer a question together: each call of a
+// program in any of them is counted once.
 func TestFleetOfGuests(t *testing.T) {
 	t.Parallel()
 	const calls = 700
@@ -43,9 +43,10 @@ func TestFleetOfGuests(t *testing.T) {
 	run := build(t, "amd64", "cmd/ppscript")
 	testkit.StartFor(t, 10*time.Minute, run, "hub", "--listen", hub).WaitStderr("the hub is at")
 
-	// A guest waits until it is let go, makes its calls, and stays until all is told.
+	// A guest waits for a signal, makes its calls, and stays until all results have
+	// arrived.
 	first, last := listen(t), listen(t)
-	defer room.take(3 * kinds[0].sizeMiB())() // all at once: none waits while it has some
+	defer room.take(3 * kinds[0].sizeMiB())() // for all guests at once, to avoid a deadlock
 	type ended struct {
 		of  Guest
 		r   Result
@@ -178,7 +179,8 @@ func portOf(addr string) string {
 	return port
 }
 
-// meet waits until so many have come. Guests are slow where others want the CPUs.
+// meet waits until this many have connected. Guests are slow if other processes
+// use the CPUs.
 func meet(l net.Listener, n int) (all []io.Closer, err error) {
 	for range n {
 		if err := l.(*net.TCPListener).SetDeadline(time.Now().Add(4 * time.Minute)); err != nil {

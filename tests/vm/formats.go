@@ -9,10 +9,10 @@ import (
 	"ppscript/runtime/source/tracefs"
 )
 
-// This file reads the formats of guests' tracepoints, of which `ppscript check` uses copies on machines
-// whose own it may not read.
+// This file reads the formats of guests' tracepoints. `ppscript check` uses copies of them on
+// machines where it may not read the kernel's own.
 
-// FormatGuests are the guests whose formats are shipped, with modules that have tracepoints.
+// FormatGuests are the guests whose formats are shipped; they load modules with tracepoints.
 func FormatGuests() (list []Guest) {
 	modules := []string{"ext4", "xfs", "btrfs", "nfs", "nfsv4", "nvme", "scsi_mod"}
 	for _, series := range []string{"5.10", "6.1", "6.12", "newest"} {
@@ -22,10 +22,12 @@ func FormatGuests() (list []Guest) {
 	return append(list, Guest{Arch: "arm64", Kernel: "6.1", MemoryMiB: 768, Modules: modules})
 }
 
-// ReadFormats is the command that prints a guest's formats, each line with the path of its file.
+// ReadFormats is the command that prints a guest's formats; each line begins with the path of
+// its file.
 const ReadFormats = `uname -r; cd /sys/kernel/tracing/events && grep "" */*/format`
 
-// ParseFormats takes the output of ReadFormats apart: the kernel's release, and format files by "sys:name".
+// ParseFormats parses the output of ReadFormats: the kernel's release, and format files by
+// "sys:name".
 func ParseFormats(output []byte) (release string, formats map[string]string, err error) {
 	formats = map[string]string{}
 	for line := range strings.Lines(string(output)) {
@@ -45,7 +47,7 @@ func ParseFormats(output []byte) (release string, formats map[string]string, err
 	return release, formats, nil
 }
 
-// MakeShipped reads the formats of all FormatGuests and makes the catalogue of them.
+// MakeShipped reads the formats of all FormatGuests and makes the catalogue.
 func MakeShipped(ctx context.Context, say func(string)) ([]byte, error) {
 	all := map[tracefs.ShippedKernel]map[string]string{}
 	for _, g := range FormatGuests() {

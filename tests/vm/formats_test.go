@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/source/tracefs"
 )
 
-// Scripts are checked by shipped formats where a machine's own may not be read: they are those of the
-// kernels themselves, all of them and to the byte.
+// The shipped formats, with which scripts are checked where the kernel's own may not be read, equal
+// the formats of these kernels completely, to the byte.
 func TestShippedFormatsAreThoseOfGuests(t *testing.T) {
 	for _, g := range FormatGuests() {
 		t.Run(g.Arch+" "+g.Kernel, func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestShippedFormatsAreThoseOfGuests(t *testing.T) {
 			}
 			shipped := tracefs.Shipped(tracefs.ShippedKernel{Arch: g.Arch, Release: release})
 			if shipped == nil {
-				// Debian has put another kernel in place of the one that they were read of.
+				// Debian has replaced the kernel from which they were read.
 				t.Skipf("needs a kernel whose formats are shipped (%v; this is %s): make formats",
 					tracefs.ShippedKernels(), release)
 			}
@@ -44,7 +44,7 @@ func TestShippedFormatsAreThoseOfGuests(t *testing.T) {
 	}
 }
 
-// quiet does not log what a guest prints: these are five megabytes.
+// quiet suppresses the log of a guest's output, which has five megabytes.
 type quiet struct{ *testing.T }
 
 func (quiet) Logf(string, ...any) {}

@@ -9,8 +9,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// On a preemptible kernel perf gets no events while a thread that lost its CPU is in a system call
-// about a map, if anybody has a program at the tracepoint: what a run misses that way it tells as lost.
+// If any BPF program is attached to a tracepoint of a preemptible kernel, perf gets no events of it
+// while a preempted thread is in a system call about a map: a run counts the events that it misses
+// in this way as lost.
 func TestEventsThatBPFHides(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript"),

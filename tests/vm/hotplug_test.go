@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// hotplugWays are ways to count the calls of a target, each with what it prints
-// for that many, and whether events are lost while a CPU comes back: programs at
+// hotplugWays are ways to count the calls of a target, each with the expected
+// output, and whether events are lost while a CPU comes back: programs at
 // tracepoints stay attached.
 var hotplugWays = []struct {
 	name, args string
@@ -21,14 +21,14 @@ var hotplugWays = []struct {
 	{"counters", "stat -e 'raw_syscalls:sys_enter/id==110/' -i 60s", true},
 	{"programs", "top --engine bpf -e 'raw_syscalls:sys_enter/id==110/key=id/' -i 60s", false},
 	{"projected", `--engine bpf -c 'tracepoint("raw_syscalls:sys_exit").where("id == 110").by("id").agg(calls = agg.count(), ret = agg.last("ret"), rets = agg.distinct("ret"), at = agg.last("_time"))'`, false},
-	// The rings of those have spools.
+	// Rings with stacks have spools.
 	{"stacks", `--engine perf -c 'tracepoint("raw_syscalls:sys_enter").where("id == 110").stack(user = False).stacks()'`, true},
 	{"record", "record -e 'raw_syscalls:sys_enter/id==110/,sched:sched_process_exit' -o /tmp/x.data", true},
 	{"sampled", `--engine bpf -c 'software("cpu-clock", period = 1000000).where("cpu == 1").count()'`, true},
 }
 
-// racesScript begins runs while a CPU goes and comes as fast as it can. They open several events, so
-// that it goes between two of them, and end by themselves.
+// racesScript starts runs while a CPU goes offline and online as fast as possible. They open
+// several events, so that the CPU goes offline between two of them, and end by themselves.
 const racesScript = `touch /tmp/flap
 while [ -e /tmp/flap ]; do echo 0 >$cpu; echo 1 >$cpu; done &
 race() { ppscript "$@" --duration 10ms >out 2>err; echo "RACE $? $*"; cat err; }
@@ -39,7 +39,8 @@ race top --engine bpf -e 'raw_syscalls:sys_enter//key=id/' -e 'sched:sched_switc
 rm /tmp/flap; wait
 `
 
-// checkRaces wants all of them to end as if the CPU had gone a moment later.
+// checkRaces checks that all of them end as if the CPU had gone offline a
+// moment later.
 func checkRaces(t *testing.T, output string) {
 	t.Helper()
 	_, output, _ = strings.Cut(output, "RACE ")
@@ -54,9 +55,9 @@ func checkRaces(t *testing.T, output string) {
 	}
 }
 
-// A CPU that goes and comes back, and one that comes later, are seen again: what
-// happens on it is counted, and that its first events were missed is a loss. One that goes
-// while events are opened is left out, and no error.
+// A CPU that goes offline and comes back, or that comes later, is observed again: its
+// events are counted, and its missing first events are a loss. A CPU that goes offline
+// while events are opened is left out without an error.
 func TestCPUsComeAndGo(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

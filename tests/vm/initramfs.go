@@ -19,8 +19,8 @@ import (
 // This file makes the guest's root file system: busybox, an init that runs the
 // command, the files given, and the modules that the guest needs.
 
-// initScript is process 1. It has no udev, so it finds the ports by the names
-// in sysfs.
+// initScript is process 1. There is no udev, so it finds the ports by their
+// names in sysfs.
 const initScript = `#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/w:/bin:/sbin:/usr/bin:/usr/sbin HOME=/root TERM=dumb
@@ -115,8 +115,8 @@ func (g Guest) wantedModules() []string {
 	return append(first, g.Modules...)
 }
 
-// addFile adds a file, or a directory with all that is in it, and the shared
-// libraries that its programs are linked with.
+// addFile adds a file, or a directory with its content, and the shared
+// libraries of its programs.
 func addFile(w *cpio, dst, src string) error {
 	if !path.IsAbs(dst) {
 		return fmt.Errorf("path in the guest: got %q, want an absolute path", dst)
@@ -154,8 +154,8 @@ func isStatic(file string) bool {
 
 var libraryPath = regexp.MustCompile(`/[^ ]+`)
 
-// libraries lists the shared libraries and the loader of a program; none if it
-// is not a program.
+// libraries returns the shared libraries and the loader of a program; none if
+// the file is no program.
 func libraries(file string) []string {
 	f, err := elf.Open(file)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// The kernel's memory, which the machines for development do not show: a
-// pointer, the text behind it, and what is wrong with other places; and code
-// of the kernel that changes.
+// Reading the kernel's memory, which the development machines forbid: a
+// pointer, the text at it, errors for other places; and kernel code that
+// changes.
 func TestKcoreReadsKernel(t *testing.T) {
 	t.Parallel()
 	script := `

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// Probes of the kernel are counted inside the kernel as they are here, on kernels of all
-// ages: arguments, results, pairs, stacks, and the functions that a pattern fits. Where
-// functions can call programs by themselves they do, but for what only probes tell, and for
-// functions that these calls are made of. Where one link attaches a program to all that a
-// pattern fits, a thousand take less than mostPerThousand.
+// Probes in the kernel have the same counts in programs as natively, on kernels of all
+// ages: arguments, results, pairs, stacks, and the functions that a pattern matches.
+// Programs use fentry and fexit where the kernel has them, except for values that only
+// probes have, and for functions that these hooks use themselves. If one link attaches a
+// program to all functions of a pattern, a thousand functions take less than
+// mostPerThousand.
 func TestKernelProbesInKernel(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -26,11 +27,11 @@ func TestKernelProbesInKernel(t *testing.T) {
 			guest := Guest{Kernel: kernel, MemoryMiB: 1024, DiskMiB: 64, Files: files,
 				Timeout: 5 * time.Minute}
 			if kernel == "5.10" {
-				// It follows as many calls as there may be CPUs: with one, all returns are
-				// missed while another process has stopped in the midst of opening a file.
+				// The kernel follows as many active calls as there may be CPUs: with one,
+				// all returns are missed while another process is stopped inside an open.
 				guest.Append = " possible_cpus=16"
 			}
-			asked := "" // in the oldest and the newest, not between
+			asked := "" // only in the oldest and the newest kernel
 			if kernel != "6.1" {
 				asked = questionsScript
 			}
@@ -39,11 +40,11 @@ func TestKernelProbesInKernel(t *testing.T) {
 			part := func(name string) string { return all[name] }
 			want := wants(t, all)
 			engines := []string{"bpf", "perf"}
-			if kernel == "6.1" { // perf's way is that of the kernels on either side
+			if kernel == "6.1" { // this way of perf is tested on the older and the newer kernel
 				engines = engines[:1]
 			}
 			for _, engine := range engines {
-				// The shell opens its script as well.
+				// The shell opens its script too.
 				want(engine+" args", `-100 do_sys_openat2 +21\n`)
 				want(engine+" pairs", `do_sys_openat2 => do_sys_openat2 +21 `)
 				want(engine+" stack", `do_sys_openat2`)
@@ -53,7 +54,7 @@ func TestKernelProbesInKernel(t *testing.T) {
 			if ip := part("bpf ip"); ip != part(other+"ip") || strings.Count(ip, `"count":21`) != 2 {
 				t.Errorf("ip: got\n%s\nwant\n%s", ip, part(other+"ip"))
 			}
-			if kernel != "5.10" { // which does not tell programs what returns
+			if kernel != "5.10" { // 5.10 does not give programs the function that returns
 				got := part("bpf sent")
 				if got != part(other+"sent") || !strings.Contains(got, " 21 opens -100 ") ||
 					!regexp.MustCompile(` 21 returns \d+ \d+ True True\n`).MatchString(got) {
@@ -75,7 +76,7 @@ func TestKernelProbesInKernel(t *testing.T) {
 			want("bpf left", ` 20 pair of /w/known\n`)
 			want("text", `/w/known +20\n`)
 			want("how", `engine +bpf`)
-			direct := kernel != "5.10" // where programs cannot ask for arguments
+			direct := kernel != "5.10" // programs cannot read the arguments there
 			calls := `do_sys_openat2, which calls it as it begins \(fentry\)`
 			if !direct {
 				calls = `do_sys_openat2, by an event of perf`
@@ -96,15 +97,16 @@ func TestKernelProbesInKernel(t *testing.T) {
 			if direct { // each call has its return on its own stack
 				want("all", ` 30\n$`)
 			}
-			if kernel == "6.12" { // those before do not say what was missed
-				// The kernel's own probe hits and misses as often: thirty sleep at once.
+			if kernel == "6.12" { // older kernels do not count missed returns
+				// The kernel's own probe has the same hits and misses: thirty calls
+				// sleep at the same time.
 				m := missedReturns.FindStringSubmatch(part("missed"))
 				if m == nil || m[1] != m[3] || m[2] != m[4] || m[1] == "30" {
 					t.Errorf("missed: got\n%s\nwant returns that are counted and lost as the kernel's",
 						part("missed"))
 				}
 			}
-			if kernel == "6.12" { // those before have no CONFIG_FPROBE
+			if kernel == "6.12" { // older kernels have no CONFIG_FPROBE
 				want("how", `more functions, by one link`)
 				want("user", `more functions, by one link`)
 				want("leave", `engine +bpf: .* only what matches leaves it`)
@@ -127,12 +129,12 @@ func TestKernelProbesInKernel(t *testing.T) {
 	}
 }
 
-// mostPerThousand is in seconds. An emulated guest alone takes 0.2 to 0.5; beside another
-// guest, on a machine with other work, it took 1.05.
+// mostPerThousand is in seconds. An emulated guest alone takes 0.2 to 0.5; with another
+// guest and other work on the machine it took 1.05.
 const mostPerThousand = 3
 
-// wantManyAtOnce reads how long it takes to count one function, and many, in turn: what
-// these take more is less than mostPerThousand.
+// wantManyAtOnce reads the times to count one function, and many, in turn: the
+// difference for a thousand must be less than mostPerThousand.
 func wantManyAtOnce(t *testing.T, text string) {
 	t.Helper()
 	runs := tookSeconds.FindAllStringSubmatch(text, -1)
@@ -154,10 +156,11 @@ func wantManyAtOnce(t *testing.T, text string) {
 	t.Logf("%d functions at once: %.2f s for a thousand", more+1, least)
 }
 
-// tookSeconds is one of these runs: how many more functions there were, and from when to when.
+// tookSeconds matches one of these runs: the number of additional functions, and the times of
+// begin and end.
 var tookSeconds = regexp.MustCompile(`(?:(\d+) more functions, by one link\n)?took ([\d.]+) ([\d.]+)\n`)
 
-// missedReturns are returns as they are counted and lost, then as the kernel counts them.
+// missedReturns matches the counted and the lost returns, then the kernel's own counts.
 var missedReturns = regexp.MustCompile(`(?s)(\d+)\nlost (\d+) events\n +slept +(\d+) +(\d+)\n`)
 
 // probesScript opens a file twenty times.

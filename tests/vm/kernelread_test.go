@@ -9,8 +9,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Programs find the members of the kernel's structures wherever a kernel has them, and
-// the texts of processes, those that are not in memory when a call begins too.
+// Programs find the members of the kernel's structures at their places in each kernel,
+// and the texts of processes, also those that are not in memory when a call begins.
 func TestKernelReads(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -30,8 +30,8 @@ func TestKernelReads(t *testing.T) {
 	}
 }
 
-// countLost is how many events of a run with --format json were lost, or were given up since a loss
-// may have
+// countLost returns how many events of a run with --format json were lost, or were discarded
+// because a loss may have
 func countLost(t *testing.T, output string) (n int64) {
 	t.Helper()
 	type counts struct{ Lost, Broken int64 }
@@ -44,7 +44,7 @@ func countLost(t *testing.T, output string) (n int64) {
 	return n
 }
 
-// Programs that have just started open files whose names nobody has touched yet: less than
+// Programs that have just started open files whose names are not in memory yet: less than
 // one in a hundred is missing. The guests have cgroups of version 1, where the hierarchy of
 // perf_event has containers and that of systemd has services.
 func TestTextsOfJustStartedPrograms(t *testing.T) {
@@ -53,7 +53,7 @@ func TestTextsOfJustStartedPrograms(t *testing.T) {
 	id := strings.Repeat("5ca1ab1e", 8)
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript"),
 		"/w/cgroup.test": goProgram(t, "amd64", "cgroup.test", "test", "-c", module+"runtime/target/cgroup")}
-	// The names are constants of programs that are executed anew each time.
+	// The names are constants of programs that are executed again each time.
 	script := fmt.Sprintf(`exec 2>/w/err; cd /w
 work='for i in $(seq %d); do busybox free; busybox uptime; done >/dev/null'
 opened='join([tracepoint("syscalls:sys_enter_openat")], [tracepoint("syscalls:sys_exit_openat")], key = "tid")'
@@ -131,8 +131,8 @@ exit 0`, starts, id)
 				name, _, _ = strings.Cut(name, `"`)
 				named[name]++
 			}
-			// A thread that is preempted in a call of bpf() keeps the programs of its CPU from running. The
-			// run says so, and no more is missing than it says.
+			// A thread that is preempted in a call of bpf() prevents programs from running on its
+			// CPU. The run reports this, and no more events are missing than it reports.
 			left := countLost(t, got["sent"]) + countLost(t, got["direct"]) + countLost(t, got["lines"])
 			if all+left < 9*starts || 100*missing >= all {
 				t.Errorf("%d of %d names are missing, want less than 1 %%: %s", missing, all, got["err"])
@@ -148,8 +148,9 @@ exit 0`, starts, id)
 	}
 }
 
-// Arguments of kernel functions lead into the kernel's memory, in programs that are
-// attached there: the file that is read, by the name of its directory entry.
+// Programs that are attached to kernel functions can follow the functions'
+// arguments into the kernel's memory: to the file that is read, and the name of its
+// directory entry.
 func TestKernelArgumentsLead(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
@@ -162,8 +163,8 @@ exit 0`
 	for _, kernel := range []string{"5.10", "6.12"} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
-			// 5.10 follows as many calls as there may be CPUs: with one, returns are missed while
-			// a shell waits in a read.
+			// 5.10 follows as many active calls as there may be CPUs: with one, returns are
+			// missed while a shell waits in a read.
 			r := Run(t, Guest{Kernel: kernel, Files: files, Append: " possible_cpus=16"}, script)
 			// dd reads each file twice: its bytes, and its end.
 			for _, want := range []string{"known true 1 8", "2 4", "1 8"} {
@@ -175,8 +176,8 @@ exit 0`
 	}
 }
 
-// inContainer checks that the work in a container is told from that outside, of which there
-// is none if the container is the target.
+// inContainer checks that work in a container is shown apart from work outside, and that
+// there is only work in the container if it is the target.
 func inContainer(t *testing.T, tables []testkit.Table, id string, alone bool, err string) {
 	t.Helper()
 	inside, outside := int64(0), int64(0)

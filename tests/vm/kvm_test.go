@@ -18,8 +18,8 @@ func kvmGuest(t *testing.T, files map[string]string) Guest {
 	return Guest{Modules: []string{"kvm_amd"}, Files: files}
 }
 
-// traceKVM switches KVM's tracepoints on; printTrace prints what they wrote
-// between two marks. The pair is the independent witness of these tests.
+// traceKVM switches KVM's tracepoints on; printTrace prints their output
+// between two marks. These tests compare with this output.
 const (
 	traceKVM   = "for e in kvm_exit kvm_entry; do echo 1 >/sys/kernel/tracing/events/kvm/$e/enable; done\n"
 	printTrace = "\necho; echo BEGIN TRACE; cat /sys/kernel/tracing/trace; echo END TRACE\n"
@@ -48,8 +48,8 @@ func readTrace(t *testing.T, output []byte) kvmTrace {
 	return c
 }
 
-// The profiler must see the exits that minikvm promises, as pairs with the next entry: live
-// beside the kernel's trace, filtered, by thread, and on its own recording.
+// The profiler must see the known exits of minikvm, as pairs with the next entry: live at
+// the same time as the kernel's trace, filtered, by thread, and on its own recording.
 func TestKVMExitProfiler(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
@@ -63,7 +63,7 @@ func TestKVMExitProfiler(t *testing.T) {
 	}
 
 	// minikvm stops after its last port write, whose exit has no entry; its
-	// first access to the page is one nested page fault more.
+	// first access to the page adds a nested page fault.
 	live := exitCalls(t, []byte(parts[0]))
 	checkMix(t, "live", live, 1)
 	if !strings.Contains(parts[0], "vcpu 0: io=200 mmio=199 hlt=199\n") {
@@ -81,7 +81,7 @@ func TestKVMExitProfiler(t *testing.T) {
 	checkMix(t, "recorded", exitCalls(t, []byte(parts[3])), 1)
 
 	checkMix(t, "bpf:kvm_exit", exitCalls(t, []byte(parts[4])), 1)
-	// One CPU and two vCPUs: the one waits while the other runs.
+	// With one CPU and two vCPUs, one waits while the other runs.
 	for i, name := range []string{"programs send", "perf", "of threads"} {
 		checkMix(t, name, exitCalls(t, []byte(parts[5+i])), 2)
 		checkWaits(t, name, []byte(parts[5+i]))
@@ -94,7 +94,8 @@ func TestKVMExitProfiler(t *testing.T) {
 	}
 }
 
-// checkWaits checks that vCPUs waited, and no longer than they were out.
+// checkWaits checks that vCPUs waited, and no longer than they were outside of
+// the guest.
 func checkWaits(t *testing.T, name string, output []byte) {
 	t.Helper()
 	queued := 0.0
@@ -125,8 +126,8 @@ func checkWaits(t *testing.T, name string, output []byte) {
 	}
 }
 
-// checkMix checks the exits of minikvm -mix 200 on some vCPUs. Timer
-// interrupts come as they like.
+// checkMix checks the exits of minikvm -mix 200 on some vCPUs. The number of
+// timer interrupts is not known.
 func checkMix(t *testing.T, name string, got map[string]int, vcpus int) {
 	t.Helper()
 	for reason, n := range map[string]int{"io": 199 * vcpus, "cpuid": 199 * vcpus, "hlt": 199 * vcpus} {
@@ -134,7 +135,7 @@ func checkMix(t *testing.T, name string, got map[string]int, vcpus int) {
 			t.Errorf("%s: got %d %s, want %d", name, got[reason], reason, n)
 		}
 	}
-	// Which vCPU touches the page first is luck.
+	// Either vCPU may touch the page first.
 	if n := got["npf"]; n <= 199*vcpus || n > 200*vcpus {
 		t.Errorf("%s: got %d npf, want 199 and one or more", name, n)
 	}
@@ -183,8 +184,8 @@ $b --system --engine perf -- minikvm -vcpus 2 -mix 200; echo NEXT
 $b --rundelay --perins --output2 longest -- minikvm -vcpus 2 -mix 200; cat longest; echo NEXT
 set +e`
 
-// exitCalls adds up the column calls of all tables, by exit reason. The names
-// are lower case in the trace and as the table likes.
+// exitCalls adds up the column calls of all tables, by exit reason. Names are
+// lower case in the trace, and may have capitals in the table.
 func exitCalls(t *testing.T, output []byte) map[string]int {
 	t.Helper()
 	calls := map[string]int{}

@@ -8,19 +8,20 @@ import (
 	"strconv"
 )
 
-// This file is what differs between the machines that qemu emulates.
+// This file has the differences between the machines that qemu emulates.
 
-// A machine is what guests of one architecture are made of.
+// A machine has the emulator, compiler and options for guests of one
+// architecture.
 type machine struct {
-	arch      string // as Debian and Go call it
+	arch      string // its name in Debian and Go
 	qemu, pkg string // the emulator and the package that has it
 	cc        string // compiles C for it
 	args      []string
 	append    string // words for the kernel's command line
-	delivers  string // what its guests deliver, for PPSCRIPT_REQUIRE
+	delivers  string // needs that its guests meet, for PPSCRIPT_REQUIRE
 }
 
-// delivered is what each guest delivers, by the names of testkit's needs.
+// delivered are the needs that every guest meets, by their names in testkit.
 const delivered = "root,tracefs,tracepoints,samples,uprobes,kprobes,breakpoints"
 
 var machines = []machine{
@@ -28,16 +29,17 @@ var machines = []machine{
 	// and reads time from a slow device.
 	{"amd64", "qemu-system-x86_64", "qemu-system-x86", "x86_64-linux-gnu-gcc", []string{"-machine", "q35", "-cpu", "max"},
 		"console=ttyS0 tsc=reliable no_timer_check ", delivered},
-	// mitigations=off leaves page tables apart, which makes system calls and
-	// the PMU's interrupts ten times as slow.
+	// Even with mitigations=off the page tables of kernel and user stay
+	// separate, which makes system calls and the PMU's interrupts ten times as
+	// slow.
 	{"arm64", "qemu-system-aarch64", "qemu-system-arm", "aarch64-linux-gnu-gcc", []string{"-machine", "virt", "-cpu", "cortex-a57"},
 		"console=ttyAMA0 kpti=off ", delivered + ",counters"},
 }
 
-// bootWords are the words that all kernels get.
+// bootWords are words for every kernel's command line.
 const bootWords = "quiet panic=-1 mitigations=off random.trust_cpu=on "
 
-// machineOf finds a machine; amd64 is the usual one.
+// machineOf returns the machine of an architecture; amd64 is the default.
 func machineOf(arch string) machine {
 	for _, m := range machines {
 		if m.arch == arch {
@@ -49,14 +51,15 @@ func machineOf(arch string) machine {
 
 func (g Guest) machine() machine { return machineOf(g.Arch) }
 
-// foreign reports that programs of this machine do not run in the guest.
+// foreign reports whether programs of this machine cannot run in the guest.
 func (m machine) foreign() bool { return m.arch != runtime.GOARCH }
 
 var qemuVersion = regexp.MustCompile(`version (\d+)\.`)
 
-// accel is one host thread for all CPUs of the guest unless qemu is 10 or
-// newer. In 7.2 a CPU goes on running stale code after another one has patched
-// the kernel's text, so enabling a tracepoint hangs or panics the guest.
+// accel returns the option for one host thread for all CPUs of the guest,
+// unless qemu is 10 or newer. In 7.2 a CPU goes on running stale code after
+// another one has patched the kernel's text, so enabling a tracepoint hangs or
+// panics the guest.
 func (m machine) accel(ctx context.Context, g Guest) string {
 	text, _ := exec.CommandContext(ctx, m.qemu, "--version").Output()
 	if v := qemuVersion.FindSubmatch(text); v != nil && !g.CountInsns {

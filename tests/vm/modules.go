@@ -13,7 +13,7 @@ import (
 // This file finds the modules to load. busybox's modprobe would need the whole
 // tree and its index in the guest; a list of insmods is enough.
 
-// addModules adds the modules and what they depend on, and /modules/order with
+// addModules adds the modules and their dependencies, and /modules/order with
 // the files in the order of loading.
 func addModules(w *cpio, kernel kernelDir, names []string) error {
 	index, err := readModuleIndex(kernel.modules())
@@ -40,7 +40,8 @@ func addModules(w *cpio, kernel kernelDir, names []string) error {
 	return nil
 }
 
-// A moduleIndex is what depmod and the kernel's build know about modules.
+// A moduleIndex has the information of depmod and of the kernel's build about
+// modules.
 type moduleIndex struct {
 	file    map[string]string   // name to file
 	needs   map[string][]string // file to files, the first needed one last
@@ -73,13 +74,13 @@ func parseModuleIndex(deps, builtin string) *moduleIndex {
 	return x
 }
 
-// moduleName is the name by which a module is known, from its file.
+// moduleName returns the name of a module from its file.
 func moduleName(file string) string {
 	name, _, _ := strings.Cut(path.Base(file), ".ko")
 	return strings.ReplaceAll(name, "-", "_")
 }
 
-// resolve appends to files what name needs and name itself, each once.
+// resolve appends the dependencies of name and name itself to files, each once.
 func (x *moduleIndex) resolve(files []string, name string) ([]string, error) {
 	name = moduleName(name)
 	file, ok := x.file[name]

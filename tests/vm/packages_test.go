@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// guestPackages have tests of the running kernel, which see kprobes, BTF of
-// modules and other record layouts in a guest.
+// guestPackages have tests of the running kernel; in a guest these have
+// kprobes, BTF of modules and other record layouts.
 var guestPackages = []string{
 	"runtime/system/kernel", "runtime/source/perf", "runtime/source/probe", "bpf", "bpf/interpreted",
 }
@@ -17,8 +17,9 @@ var guestPackages = []string{
 // kernelsEnv lists the kernels to try, as "5.10 6.1 6.12"; 6.1 if unset.
 const kernelsEnv = "PPSCRIPT_GUEST_KERNELS"
 
-// TestPackages runs whole test binaries as root in guests. What other machines
-// may lack is required there, so that no test runs nowhere.
+// TestPackages runs whole test binaries as root in guests. Features that other
+// machines may lack are required there, so that every test runs on some
+// machine.
 func TestPackages(t *testing.T) {
 	t.Parallel()
 	kernels := strings.Fields(os.Getenv(kernelsEnv))
@@ -26,9 +27,9 @@ func TestPackages(t *testing.T) {
 		kernels = []string{"6.1"}
 	}
 	for _, m := range machines {
-		// Debian's own level 3 forbids ordinary users everything; 2 is what
-		// other kernels start with. An emulated CPU is so slow that the kernel
-		// would bound the rate of samples ever more.
+		// Debian's default level 3 forbids ordinary users everything; 2 is the
+		// default of other kernels. An emulated CPU is so slow that the kernel
+		// would reduce the rate of samples more and more.
 		command := "echo 2 >/proc/sys/kernel/perf_event_paranoid; " +
 			"echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent; " +
 			"export PPSCRIPT_PROBE_TARGET=/w/target PPSCRIPT_REQUIRE=" + m.delivers + "; failed=0\n"
@@ -53,8 +54,8 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// The ways of profilers whose events other machines may not deliver: breakpoints
-// open and never fire where a hypervisor hides the debug registers.
+// Profilers, in all ways, whose events other machines may not deliver:
+// breakpoints open but never fire if a hypervisor hides the debug registers.
 func TestMatrixOfBreakpoints(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

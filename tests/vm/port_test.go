@@ -9,9 +9,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Events of a guest come to this machine through a virtio port, with the names
-// of the guest's threads and of its kernel's functions, however often somebody
-// here connects.
+// Events of a guest arrive on this machine through a virtio port, with the
+// names of the guest's threads and of its kernel's functions, also when a
+// receiver connects again.
 func TestEventsOfAGuestThroughAVirtioPort(t *testing.T) {
 	t.Parallel()
 	t.Run("TCP with a token", func(t *testing.T) {
@@ -35,7 +35,8 @@ func TestEventsOfAGuestThroughAVirtioPort(t *testing.T) {
 	})
 }
 
-// eventsOfAGuest has a guest's monitor listen at a port, and receives from there.
+// eventsOfAGuest makes a guest's monitor listen at a port, and receives events
+// from it.
 func eventsOfAGuest(t *testing.T, port, at, before string) {
 	ppscript := build(t, "amd64", "cmd/ppscript")
 	receive := testkit.StartFor(t, 2*defaultTimeout, "sh", "-c", before+`
@@ -65,19 +66,20 @@ cat log; exit $x`)
 		if e.Event != "raw_syscalls:sys_enter" || e.Time < 1e12 || e.Time > 2e12 {
 			t.Errorf("got %+v", e)
 		}
-		// The innermost function is one of the kernel on the way into the call.
+		// The innermost function is a kernel function at the entry of the call.
 		if len(e.Stack) == 0 || !strings.HasPrefix(e.Stack[0].Addr, "0xffffffff") ||
 			!strings.Contains(e.Stack[0].Symbol, "sys") {
 			t.Errorf("got stack %+v, want that of a system call in the guest's kernel", e.Stack)
 		}
 	}
-	// Sending makes system calls of its own, which are not sent.
+	// Sending causes system calls of its own, which are not sent.
 	if names["ls"]+names["sh"]+names["sleep"]+names["busybox"] == 0 || names["ppscript"] > 0 {
 		t.Errorf("got threads %v, want the guest's ls or sleep, not the sender", names)
 	}
 }
 
-// Sockets between hosts and guests, whose loopback a kernel must be asked for.
+// Sockets between hosts and guests; their loopback is a module that must be
+// loaded.
 func TestVsock(t *testing.T) {
 	t.Parallel()
 	file := goProgram(t, "amd64", "spread.test", "test", "-c", module+"runtime/source/relay")

@@ -4,10 +4,10 @@ import (
 	"testing"
 )
 
-// The command with probes in the kernel, which the machines for development
-// may lack: exact counts, arguments, values that are written to a variable of
-// the kernel, and nothing left behind. The names are arguments of a process
-// that waits: those of one that is gone cannot be read.
+// The command with probes in the kernel, which development machines may lack:
+// exact counts, arguments, values that are written to a kernel variable, and
+// nothing left behind. The names are arguments of a process that waits, because
+// those of a process that has ended cannot be read.
 func TestKernelProbes(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}

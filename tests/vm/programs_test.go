@@ -15,12 +15,12 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file builds what runs in guests. Tests share programs: each is built
-// once, by the first that wants it, while other tests' guests run.
+// This file builds programs for guests. Tests share them: each is built once,
+// by the first test that needs it, while guests of other tests run.
 
 const module = "ppscript/"
 
-// programs are those that were built, by the command that made them.
+// programs are the built programs, by the command that built them.
 var programs struct {
 	sync.Mutex
 	dir  string
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	}
 	programs.dir, programs.made = dir, map[string]*program{}
 	flag.Parse()
-	// Guests wait as often as they work: for their disks, for time to pass.
+	// Guests wait about half of the time: for their disks, and for time-outs.
 	if n := runtime.NumCPU(); flag.Lookup("test.parallel").Value.String() == strconv.Itoa(n) {
 		flag.Set("test.parallel", strconv.Itoa(n+n/2))
 	}
@@ -50,8 +50,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// shared is the program that a command makes, whose last argument is the
-// source and whose output is named by -o.
+// shared returns the program that a command builds; the last argument is the
+// source, and -o names the output.
 func shared(t *testing.T, name string, env []string, args ...string) string {
 	t.Helper()
 	programs.Lock()

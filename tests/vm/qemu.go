@@ -17,12 +17,12 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file prepares a kernel and runs qemu. The guest talks to us through two
-// virtio-serial ports, one for the command's output and one for its status:
-// they pass every byte as it is, which the serial console does not, and the
+// This file prepares a kernel and runs qemu. The guest has two virtio-serial
+// ports to this process, one for the command's output and one for its status:
+// they pass every byte unchanged, which the serial console does not, and the
 // kernel's messages stay out of the output.
 
-// A kernelDir is what kernel.sh made.
+// A kernelDir is a directory that kernel.sh made.
 type kernelDir struct {
 	dir     string
 	release string // as uname -r
@@ -101,7 +101,8 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Wri
 		}
 	}
 	if disk != "" {
-		// cache=unsafe: what is on the disk is of no worth once the guest has gone.
+		// cache=unsafe: the content of the disk is worthless after the guest has
+		// ended.
 		args = append(args, "-drive", "if=none,id=disk,format=raw,cache=unsafe,file="+disk, "-device",
 			"virtio-blk-pci,drive=disk")
 	}
@@ -111,8 +112,8 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Wri
 	if s := qemu.ProcessState; s != nil {
 		r.CPU = s.UserTime() + s.SystemTime()
 	}
-	// qemu has gone, so what it sent has arrived; a port that it never
-	// connected to must not be waited for.
+	// qemu has ended, so all its data has arrived; do not wait for a port to
+	// which it never connected.
 	for _, p := range ports {
 		p.listener.Close()
 	}
@@ -143,7 +144,7 @@ type port struct {
 	err      error
 }
 
-// copy passes what the guest sends to dst until qemu closes the port.
+// copy copies the guest's data to dst until qemu closes the port.
 func (p *port) copy() {
 	conn, err := p.listener.Accept()
 	if err != nil {
@@ -153,7 +154,7 @@ func (p *port) copy() {
 	_, p.err = io.Copy(p.dst, conn)
 }
 
-// socketOf is where a port leads to, as qemu's options have it.
+// socketOf returns the destination of a port in the form of qemu's options.
 func socketOf(port string) (string, error) {
 	if path, ok := strings.CutPrefix(port, "unix:"); ok {
 		return "path=" + path, nil

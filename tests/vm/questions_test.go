@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// questions are what scripts of the library say in guests: those that ask old kernels otherwise
-// than new ones, or that need functions of the kernel or modules, tell what a program did, by
-// number.
+// questions are scripts of the library with their expected output in guests: scripts that use
+// other events on old kernels than on new ones, or that need kernel functions or modules. They
+// report a known number of operations of a program.
 var questions = []struct{ name, want string }{
 	{"bindsnoop", `( +\d+ load-0 +0 UDP +\.\.\.\.\. +0 +0 127\.0\.0\.1\n){5}`},
 	{"udpconnect", `( +\d+ load-0 +4 127\.0\.0\.1 +53\n){5}`},
@@ -16,9 +16,9 @@ var questions = []struct{ name, want string }{
 	{"capable", `load-0 +SETUID +5 +0\n`},
 	{"exitsnoop", `sh +(\d+) +\d+ +\d+ +[\d.]+ code 3\n`},
 	{"tcptop", `nc +\d+ +\d+ +1 +\d+ +6 +0\n`},
-	{"tcptop", `nc +\d+ +\d+ +0 +\d+ +0 +(6|12)\n`}, // its second part may be told twice before 6.3
+	{"tcptop", `nc +\d+ +\d+ +0 +\d+ +0 +(6|12)\n`}, // its second part may be reported twice before 6.3
 	{"tcpresets", `resets received\n(.|\n)* 9 remote +1\n`},
-	// The file system of a guest's root caches no absence.
+	// The file system of a guest's root does not cache missing names.
 	{"dcsnoop", `\d+ cat +M none1\n(.|\n)*\d+ cat +M none1\n`},
 	{"filelife", `[\d:]+ +\d+ rm +[\d.]+ short1\n(.|\n)* short2\n(.|\n)* short3\n`},
 	{"vfscount", `vfs_read +13\n`},
@@ -33,7 +33,7 @@ var questions = []struct{ name, want string }{
 	{"swaps", `cat +\d+ +\d+\n`},
 }
 
-// askedIn compares what was said in a guest.
+// askedIn compares the output in a guest with the expected one.
 func askedIn(t *testing.T, kernel string, part func(name string) string) {
 	t.Helper()
 	for _, q := range questions {
@@ -41,14 +41,15 @@ func askedIn(t *testing.T, kernel string, part func(name string) string) {
 			t.Errorf("%s: got\n%s\nwant %s", q.name, text, q.want)
 		}
 	}
-	// The kernel's own probe counts how often a group goes on, which it may do once more when the run
-	// has ended. In nr_throttled are periods, many at once where the kernel's timer is late.
+	// The kernel's own probe counts how often a group goes on, which may happen once more after the
+	// run has ended. nr_throttled counts periods, several at once if the kernel's timer is late.
 	stops := sumOf(part("cputhrottle"), `slow +(\d+) `)
 	said := sumOf(part("cputhrottle"), `goes +(\d+)`)
 	if stops < 5 || stops < said-1 || stops > said {
 		t.Errorf("cputhrottle: got %d stops, want %d, of\n%s", stops, said, part("cputhrottle"))
 	}
-	// It counts as well the pages that it swaps, which newer kernels move in groups.
+	// The kernel also counts the pages that it swaps; newer kernels move them in
+	// groups.
 	text := part("swaps")
 	out, in := sumOf(text, `\w +(\d+) +\d+\n`), sumOf(text, `\w +\d+ +(\d+)\n`)
 	pswpout, pswpin := sumOf(text, `pswpout (\d+)`), sumOf(text, `pswpin (\d+)`)
@@ -66,7 +67,7 @@ func sumOf(text, pattern string) (sum int) {
 	return sum
 }
 
-// questionsScript asks them.
+// questionsScript runs the questions in a guest.
 const questionsScript = `
 ask() { echo "BEGIN $1"; ppscript "$@" 2>&1; }
 for q in bindsnoop udpconnect modsnoop; do ask $q -- load -rare 5; done

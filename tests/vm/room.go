@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// This file bounds the memory of guests that run at the same time. Tests run as
-// many beside each other as there are CPUs (go test -parallel): a guest keeps one
+// This file bounds the memory of guests that run at the same time. As many tests
+// run at the same time as there are CPUs (go test -parallel): a guest keeps one
 // CPU busy, however many it has itself.
 
-// room is the memory that guests of this process have.
+// room is the memory for all guests of this process.
 var room = memory{free: availableMiB}
 
 // A memory is shared by guests, each of which waits until there is enough.
 type memory struct {
-	free func() int // in MiB, asked for when the first guest starts
+	free func() int // in MiB, read when the first guest starts
 
 	sync.Mutex
 	released    sync.Cond
@@ -24,13 +24,13 @@ type memory struct {
 }
 
 // take waits until there is memory for one more guest and returns a function
-// that gives it back. A guest that is alone never waits.
+// that releases it. A single guest never waits.
 func (m *memory) take(sizeMiB int) (give func()) {
 	m.Lock()
 	defer m.Unlock()
 	if m.released.L == nil {
 		m.released.L = &m.Mutex
-		// What is free now is also wanted by the tests themselves.
+		// The tests themselves also need some of the free memory.
 		m.bound = m.free() * 3 / 4
 	}
 	for m.used > 0 && m.used+sizeMiB > m.bound {
@@ -45,7 +45,7 @@ func (m *memory) take(sizeMiB int) (give func()) {
 	}
 }
 
-// availableMiB is the memory that this machine has to spare; 0 if it does not say.
+// availableMiB returns the available memory of this machine; 0 if it is unknown.
 func availableMiB() int {
 	text, _ := os.ReadFile("/proc/meminfo")
 	_, line, _ := bytes.Cut(text, []byte("\nMemAvailable:"))

@@ -7,7 +7,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Two CPUs of one core: what runs on both at the same time has a sibling.
+// With two CPUs of one core, threads that run on both at the same time are
+// siblings.
 func TestSiblings(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
@@ -21,7 +22,7 @@ ppscript oncpu --threads --detail --format json --system -- sh -c '
 	if r.Status != 0 || siblings != "0-1" && siblings != "0,1" {
 		t.Fatalf("got status %d and siblings %q, want two CPUs of one core", r.Status, siblings)
 	}
-	// A name is that of the last switch, which may be from before the loop.
+	// A name is from the last switch, which may have been before the loop.
 	loop := func(comm string) bool { return comm == "sh" || comm == "timeout" }
 	shared := map[int64]bool{}
 	for _, table := range testkit.Tables(t, output) {

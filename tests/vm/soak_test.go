@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Profilers that run while a CPU goes and comes, and others of us are killed, leave nothing,
-// and what is known is counted, or told as missing.
+// Profilers that run while a CPU goes offline and comes back, and while other runs are
+// killed, leave nothing; the known calls are counted or reported as missing.
 func TestSoakOfCPUsThatComeAndGo(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

@@ -13,12 +13,12 @@ import (
 	"ppscript/runtime/source/perf"
 )
 
-// This file tells guests how fast their time stamp counter runs. An emulated CPU has this
-// machine's counter. A kernel measures its rate against a slow timer when it boots; where the
-// emulator loses its CPU in the midst of that, the guest's clock runs several times too fast
-// from then on, and each time-out in it ends too early.
+// This file passes the rate of the time stamp counter to guests. An emulated CPU has this
+// machine's counter. A kernel measures its rate with a slow timer when it boots. If the
+// emulator loses its CPU during this measurement, the guest's clock runs several times too
+// fast from then on, and each of its time-outs ends too early.
 
-// hostTSC is the rate of this machine's counter in kHz, 0 if nothing tells it.
+// hostTSC is the rate of this machine's counter in kHz, 0 if it is unknown.
 var hostTSC = sync.OnceValue(func() int {
 	if khz := tscOfPerf(); khz > 0 {
 		return khz
@@ -26,7 +26,8 @@ var hostTSC = sync.OnceValue(func() int {
 	return tscOfCPUs()
 })
 
-// tscOfPerf is that of the first page of a ring of perf, which virtual machines do not have.
+// tscOfPerf reads the rate from the first page of a perf ring; virtual machines do not have
+// it there.
 func tscOfPerf() int {
 	c, err := perf.OwnTSC()
 	if err != nil {
@@ -35,8 +36,8 @@ func tscOfPerf() int {
 	return int((1_000_000<<c.Shift + uint64(c.Mult)/2) / uint64(c.Mult))
 }
 
-// tscOfCPUs is the frequency of the CPUs of a virtual machine that cannot see how fast they
-// are in truth: then it is that of their counters.
+// tscOfCPUs returns the CPU frequency in a virtual machine that cannot see the real one:
+// then this is the rate of the counters.
 func tscOfCPUs() int {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	m := cpuMHz.FindSubmatch(text)
@@ -53,7 +54,8 @@ func tscOfCPUs() int {
 
 var cpuMHz = regexp.MustCompile(`\ncpu MHz\s*: ([0-9.]+)\n`)
 
-// clockWords are words for the kernel's command line with the rate of the counter.
+// clockWords returns words for the kernel's command line with the rate of the
+// counter.
 func (g Guest) clockWords() string {
 	if g.machine().arch != "amd64" || runtime.GOARCH != "amd64" || g.CountInsns || hostTSC() == 0 {
 		return ""

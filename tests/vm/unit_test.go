@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// unitScript starts systemd as the first process of a namespace, as a container has it. What
-// units of systemd-run do is told as theirs in each engine, and is all that a unit's name as a
-// target lets through.
+// unitScript starts systemd as the first process of a namespace, as in a container. The work
+// of units of systemd-run is shown under their names in each engine; with a unit's name as the
+// target, only its work is observed.
 const unitScript = `mkdir -p /etc/systemd/system /var/log; mount -t tmpfs tmpfs /run
 echo 0123456789abcdef0123456789abcdef >/etc/machine-id
 for target in default sysinit basic shutdown; do

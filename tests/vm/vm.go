@@ -1,11 +1,11 @@
 // Package vm runs a command in a small emulated guest with a stock Debian
-// kernel: for what the machine at hand cannot do (kprobes, real kvm_exit, CPU
+// kernel, for features that a machine may lack (kprobes, real kvm_exit, CPU
 // hot-unplug, other kernel versions), and for tests that need root.
 //
-// A guest is qemu without acceleration, so neither /dev/kvm nor root is
-// needed; it boots in two to three seconds. Its root file system is an
-// initramfs of busybox and the files given. There is no udev, one user, and no
-// network unless it is asked for.
+// A guest is qemu without acceleration, so neither /dev/kvm nor root is needed;
+// it boots in two to three seconds. Its root file system is an initramfs of
+// busybox and the files given. There is no udev, only one user, and no network
+// unless Guest asks for it.
 //
 //	r := vm.Run(t, vm.Guest{Files: map[string]string{"/w/probe": bin}}, "probe -v")
 //	// r.Status, r.Output
@@ -31,49 +31,50 @@ import (
 // A Guest describes the machine. The zero value is one CPU with Linux 6.1.
 type Guest struct {
 	Arch string // amd64 if empty, or arm64, whose CPU has counters
-	// series of the Debian kernel, "6.1" if empty; see kernel.sh for those that can be had
+	// series of the Debian kernel, "6.1" if empty; kernel.sh has the possible ones
 	Kernel    string
 	CPUs      int               // 1 if zero
 	Threads   int               // CPUs of each core, 1 if zero
 	MemoryMiB int               // 512 at least
-	Modules   []string          // loaded with what they depend on, in this order
-	Files     map[string]string // path in the guest to path here; shared libraries of programs come along
+	Modules   []string          // loaded with their dependencies, in this order
+	Files     map[string]string // path in the guest to path here; shared libraries of programs are added
 	Append    string            // more words for the kernel's command line
 	DiskMiB   int               // size of an empty /dev/vda; none if zero
 	Disk      string            // an image that is /dev/vda, which the guest changes; none if empty
 	// HOST:PORT or unix:PATH here that leads to /dev/vport0p3 there; none if empty
 	Port string
-	// Network has an eth0 in the guest, 10.0.2.15, from which this machine is 10.0.2.2: what listens to
-	// 127.0.0.1 here answers there. Nothing comes in.
+	// Network adds an eth0 to the guest, with the address 10.0.2.15. From there this machine is
+	// 10.0.2.2: a server at 127.0.0.1 here answers at that address. The guest accepts no
+	// connections.
 	Network bool
-	Timeout time.Duration // from start to power-off where nobody else has the CPUs, two minutes if zero
-	// CountInsns makes time pass with the instructions that the guest runs, so
+	Timeout time.Duration // from start to power-off on an idle machine, two minutes if zero
+	// CountInsns derives the guest's time from its executed instructions, so
 	// that its CPU can count them. Rates of samples then mean little.
 	CountInsns bool
 }
 
-// A Result is what the command left behind.
+// A Result is the result of the command.
 type Result struct {
 	Status  int           // the command's exit status
 	Output  []byte        // stdout and stderr as they came
 	Console []byte        // the kernel's messages
-	CPU     time.Duration // what emulating it took of this machine's CPUs
+	CPU     time.Duration // CPU time of the emulation on this machine
 }
 
-// defaultTimeout is how long a guest may run that does not say. All may take that and as much
-// again: other tests beside them come first.
+// defaultTimeout is the time limit of a guest without one of its own. Every guest gets twice
+// its limit, because other tests at the same time have priority.
 const defaultTimeout = 2 * time.Minute
 
 // ErrDied is the error of a guest that ended before the command did.
 var ErrDied = errors.New("guest died")
 
-// requireEnv makes a guest that cannot be started an error rather than a
-// skip. CI sets it, so that no test is skipped on every machine.
+// requireEnv is a variable that makes a guest that cannot be started an error
+// rather than a skip. CI sets it, so that no test is skipped on every machine.
 const requireEnv = "PPSCRIPT_GUEST"
 
-// Run runs command, a piece of shell, in a guest and returns what it did. The
-// command's output is logged as well. The test is skipped, naming what is
-// missing, where guests cannot run; it fails if the guest dies.
+// Run runs command, a shell script, in a guest and returns its result. The
+// command's output is logged too. If guests cannot run here, the test is
+// skipped with the missing programs; it fails if the guest dies.
 func Run(t testing.TB, g Guest, command string) Result {
 	t.Helper()
 	unable := t.Skipf
@@ -108,7 +109,7 @@ func tail(text []byte, lines int) []byte {
 
 type tool struct{ path, pkg string }
 
-// tools are the programs that a guest needs and the packages that have them.
+// tools are the programs that a guest needs, with their packages.
 var tools = []tool{
 	{"/bin/busybox", "busybox-static"},
 	{"depmod", "kmod"},
@@ -121,8 +122,8 @@ var tools = []tool{
 	{"/usr/share/keyrings/debian-archive-keyring.gpg", "debian-archive-keyring"},
 }
 
-// Missing lists the Debian packages that guests of an architecture need and
-// that are not here.
+// Missing returns the Debian packages that guests of an architecture need and
+// that are not installed.
 func Missing(arch string) []string {
 	m := machineOf(arch)
 	var missing []string

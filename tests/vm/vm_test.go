@@ -86,7 +86,8 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// The whole way once: output with every byte value, the exit status, a file.
+// A complete run of a guest: output with every byte value, the exit status, a
+// file.
 func TestGuest(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "data")

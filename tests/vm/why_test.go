@@ -7,8 +7,8 @@ import (
 	"ppscript/tests/why"
 )
 
-// What a disk that is known to be slow, a quota, which only probes tell of, and a shell that keeps a host's
-// CPU from a virtual one took of a program's time.
+// Causes that need a guest: a disk that is known to be slow, a quota, which only probes report, and
+// a shell that takes the host's CPU from a virtual CPU.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

@@ -1,5 +1,5 @@
-// Formats makes the catalogue of tracepoints' formats that ppscript has for machines whose own it may not
-// read, from guests:
+// Formats makes the catalogue of tracepoint formats from guests. ppscript uses it on machines where
+// it may not read the kernel's own formats:
 //
 //	go run ./tests/vm/formats -o runtime/source/tracefs/shipped.zst
 package main

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// serialPort is where the guest writes; nothing is there.
+// serialPort is the port to which the guest writes; there is no device.
 const serialPort = 0x3f8
 
-// clockPage is where the guest wants its kvmclock told.
+// clockPage is the address at which the guest gets its kvmclock.
 const clockPage = 0x800
 
 // guestCode is the program of every vCPU, real mode, loaded at address 0. It
@@ -41,7 +41,7 @@ func guestCode(j job) []byte {
 	return append(code, 0xeb, byte(back)) // jmp loop
 }
 
-// counts are the exits that reach the monitor.
+// counts has the exits that reach the monitor.
 type counts struct{ io, mmio, hlt, other int }
 
 func (c counts) String() string {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file speaks to /dev/kvm. The numbers are those of linux/kvm.h on x86.
+// This file uses /dev/kvm. The numbers are those of linux/kvm.h on x86.
 
 const (
 	kvmGetAPIVersion       = 0xae00
@@ -71,7 +71,8 @@ type machine struct {
 	runSize int
 }
 
-// newVM makes a machine with one page of memory that has code at its start.
+// newVM makes a machine with one page of memory, at the start of which is the
+// code.
 func newVM(code []byte) (*machine, error) {
 	m := &machine{vm: -1}
 	var err error
@@ -112,8 +113,8 @@ func (m *machine) build(code []byte) (err error) {
 	return nil
 }
 
-// close gives everything back; process exit would do it as well, so errors do
-// not matter.
+// close releases everything; the end of the process would do this too, so
+// errors do not matter.
 func (m *machine) close() {
 	if m.vm >= 0 {
 		unix.Close(m.vm)
@@ -185,7 +186,7 @@ func (m *machine) runVCPU(index int, j job) (counts, error) {
 	return c, nil
 }
 
-// tellTime shows tracers what time it is on the guest's clock.
+// tellTime makes a system call with the time on the guest's clock, for tracers.
 func (m *machine) tellTime() error {
 	var now struct { // must match struct kvm_clock_data
 		clock uint64

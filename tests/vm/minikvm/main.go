@@ -3,22 +3,22 @@
 //
 //	minikvm [-vcpus 1] [-mix] [-slow 0] [-clock] [-spin 0] [-mark 0] COUNT
 //
-// Each vCPU is a thread named "vcpu N" that runs 16-bit code with COUNT
-// writes to an I/O port, and a CPUID between two of them: COUNT exits for I/O
-// and COUNT-1 for CPUID. With -mix the loop has a HLT and a write to memory
-// that is not there as well. With -slow N every Nth port write is answered
-// half a millisecond later, which shows as a few long exits.
+// Each vCPU is a thread named "vcpu N" that runs 16-bit code with COUNT writes
+// to an I/O port, and a CPUID instruction between every two of them: COUNT
+// exits for I/O and COUNT-1 for CPUID. With -mix the loop also has a HLT and a
+// write to memory that does not exist. With -slow N every Nth port write is
+// answered half a millisecond later, which shows as a few long exits.
 //
-// With -clock the guest has its kvmclock set anew before each port write, and the
-// monitor then calls getppid with the time of that clock, in ns, as the first
+// With -clock the guest sets up its kvmclock again before each port write, and
+// the monitor then calls getppid with the time of that clock, in ns, as the first
 // argument, which the kernel ignores.
 //
 // With -spin N the guest also counts down from N in each round. With -mark TIME each vCPU's
-// thread marks a span of about that time as the programs of tests/why do, ends with it, and tells
-// for how long it had a CPU and waited for one, by the kernel's own account.
+// thread marks a span of about that length as the programs of tests/why do, ends after it, and
+// prints how long it had a CPU and waited for one, by the kernel's account.
 //
-// It prints what it saw per vCPU: "vcpu 0: io=200". CPUID is answered in the
-// kernel and not seen here.
+// It prints the exits that it saw for each vCPU: "vcpu 0: io=200". The kernel
+// answers CPUID, so the monitor does not see it.
 package main
 
 import (
@@ -49,14 +49,14 @@ func main() {
 	}
 }
 
-// A job is what each vCPU does.
+// A job is the work of each vCPU.
 type job struct {
-	ports int // port writes until it stops
+	ports int // number of port writes after which it stops
 	mix   bool
 	slow  int
 	clock bool
 	spin  uint
-	mark  time.Duration // 0 is none
+	mark  time.Duration // length of the marked span, 0 for none
 }
 
 func run(vcpus int, j job) error {
