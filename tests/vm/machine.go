@@ -29,9 +29,9 @@ var machines = []machine{
 	// and reads time from a slow device.
 	{"amd64", "qemu-system-x86_64", "qemu-system-x86", "x86_64-linux-gnu-gcc", []string{"-machine", "q35", "-cpu", "max"},
 		"console=ttyS0 tsc=reliable no_timer_check ", delivered},
-	// Even with mitigations=off the page tables of kernel and user stay
-	// separate, which makes system calls and the PMU's interrupts ten times as
-	// slow.
+	// mitigations=off alone keeps the page tables of kernel and user separate,
+	// which makes system calls and the PMU's interrupts ten times as slow,
+	// hence kpti=off.
 	{"arm64", "qemu-system-aarch64", "qemu-system-arm", "aarch64-linux-gnu-gcc", []string{"-machine", "virt", "-cpu", "cortex-a57"},
 		"console=ttyAMA0 kpti=off ", delivered + ",counters"},
 }
