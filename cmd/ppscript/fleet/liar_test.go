@@ -60,7 +60,7 @@ func TestHostsThatTellOfOtherTimes(t *testing.T) {
 	if tables != 20 {
 		t.Errorf("got %d results, want 20: %.3000s", tables, to)
 	}
-	if !strings.Contains(to.String(), "liar is left out: it told of") {
+	if !strings.Contains(to.String(), "liar is left out: it reported") {
 		t.Errorf("it is not told: %.3000s", to)
 	}
 }

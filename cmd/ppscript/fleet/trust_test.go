@@ -279,7 +279,7 @@ func TestOnlyNamedAskersAreAnswered(t *testing.T) {
 	f(send(j, func(m *nats.Msg) { m.Data = bytes.Replace(m.Data, []byte(`"1"`), []byte(`"2"`), 1) }),
 		"changed after ops signed it")
 	f(send(j, same), "")
-	f(send(j, same), "was asked before")
+	f(send(j, same), "was sent before")
 	j.ID, j.At = "y", time.Now().Add(-time.Hour)
 	f(send(j, same), "which is too long ago")
 	// What an agent has heard it forgets when it ends: the next one takes nothing of its time.

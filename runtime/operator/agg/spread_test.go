@@ -180,15 +180,16 @@ func TestMargins(t *testing.T) {
 		p.Scale(Slot{Factor: 10, Traced: 0.5})
 		g.AddPartial(p)
 		g.EndSlot(1, 1)
-		// Half of each slot went into observing: there were 30 to 60 in each, and 3.
+		// Half of each slot, or three quarters of it, as the cost is known within CostFactor, went into
+		// observing: there were 30 to 120 in each, and 3.
 		n := int64(i + 1)
 		switch got := table().Rows[0]; {
-		case got[0].Int() != 3+45*n || got[4].Numeric() == (n == leastSlots):
-			t.Errorf("%d slots: got %v, want %d, and that too few are sampled", n, got, 3+45*n)
+		case got[0].Int() != 3+75*n || got[4].Numeric() == (n == leastSlots):
+			t.Errorf("%d slots: got %v, want %d, and that too few are sampled", n, got, 3+75*n)
 		case n < leastSlots && got[2].Kind != event.None:
 			t.Errorf("%d slots: got %v, want no margin", n, got)
-		case n == leastSlots && got[2].Int() < 15*n:
-			t.Errorf("%d slots: got %v, want 15 at least for each", n, got)
+		case n == leastSlots && got[2].Int() < 45*n:
+			t.Errorf("%d slots: got %v, want 45 at least for each", n, got)
 		}
 	}
 	g.Reset()
