@@ -18,7 +18,7 @@ func TestCompiled(t *testing.T) {
 		"LONG_LENGTH": sent.LongLength, "LONG_KEY": sent.LongKey,
 	})
 	testkit.Compiled(t, "path", *update, map[string]int64{
-		"ROOM": pathRoom, "DEPTH": pathDepth, "KIND": pathKind, "REST": pathRest, "NAME": pathRoom - 1,
+		"ROOM": pathRoom, "DEPTH": pathDepth, "KIND": pathKind, "REST": pathRest,
 		"DOTS": 3, "WORK_OFFSETS": pathOffsets, "WORK_SIZE": int64(pathWork),
 	})
 }

@@ -20,18 +20,26 @@ _Static_assert(sizeof(struct work) == WORK_SIZE && offset(struct work, d_parent)
 
 inline int word(u64 *to, u64 at) { return read_kernel(to, 8, at) == 0; }
 
+// within is a number that is below a power of two, so that also the verifiers before 6.12 know it: clang tests
+// a number and uses another that it computes of it.
+inline u64 within(u64 n, u64 limit)
+{
+	hide(n);
+	return n & (limit - 1);
+}
+
 // kind writes the name of the file system and a colon; it returns their length, 0 if they cannot be read.
 inline u64 kind(char *to, const struct work *w)
 {
-	u64 type, name;
-	long n;
+	u64 type, name, n, end;
 	if (!w->super || !word(&type, w->super + w->s_type) || !word(&name, type + w->fs_name))
 		return 0;
 	n = read_kernel_text(to, KIND, (const void *)name);
 	if (n < 1 || n > KIND)
 		return 0;
-	to[n - 1] = ':';
-	return n;
+	end = within(n - 1, KIND);
+	to[end] = ':';
+	return end + 1;
 }
 
 // path_text writes the path to a place of ROOM zeros; it returns 1 if memory cannot be read.
@@ -70,23 +78,19 @@ routine int path_text(char *to, struct work *w)
 			return 1;
 		if (parent == dentry)
 			break;
-		hide(at);
-		if (len > NAME || len + 1 + DOTS > at) {
+		if (!len || len + 1 + DOTS > at) {
 			i = DEPTH;
 			break;
 		}
-		at = (at - len) & (2 * ROOM - 1);
-		if (at < 1 || at > ROOM || read_kernel(w->text + at, len & NAME, name))
+		at = within(at - len, ROOM);
+		if (read_kernel(w->text + at, within(len, ROOM), name))
 			return 1;
-		at--;
+		at = within(at - 1, ROOM);
 		w->text[at] = '/';
 		dentry = parent;
 	}
-	hide(at);
-	if (at > ROOM || at < DOTS)
-		return 1;
 	if (i == DEPTH) {
-		at -= DOTS;
+		at = within(at - DOTS, ROOM);
 		w->text[at] = w->text[at + 1] = w->text[at + 2] = '.';
 	}
 	if (at == ROOM) {
@@ -103,13 +107,12 @@ routine int path_text(char *to, struct work *w)
 		}
 		at = kind(to, w);
 		len = 0;
-		if (!at || at > KIND || read_kernel(&len, 4, dentry + w->d_len) || !word(&name, dentry + w->d_name))
+		if (!at || read_kernel(&len, 4, dentry + w->d_len) || !word(&name, dentry + w->d_name))
 			return 1;
-		if (len > REST)
-			len = REST;
-		return read_kernel(to + at, len & NAME, name) != 0;
+		if (len >= REST)
+			len = REST - 1;
+		return read_kernel(to + within(at, 2 * KIND), within(len, REST), name) != 0;
 	}
 	len = ROOM - at;
-	hide(len);
-	return read_kernel(to, len & NAME, (u64)(w->text + at)) != 0;
+	return read_kernel(to, within(len, ROOM), (u64)(w->text + within(at, ROOM))) != 0;
 }

@@ -24,12 +24,12 @@ var pathObject []byte
 var pathRoutines = assembler.NewObject(pathObject)
 
 // Constants of path.c: a path has fewer than pathRoom bytes and at most pathDepth names and mounts; the name
-// of a file system has fewer than pathKind bytes, and a name behind it pathRest.
+// of a file system has fewer than pathKind bytes, and a name behind it fewer than pathRest.
 const (
 	pathRoom    = event.UserTextLimit + 1
 	pathDepth   = 32
 	pathKind    = 32
-	pathRest    = pathRoom - pathKind - 1
+	pathRest    = 128
 	pathOffsets = 3 * 8
 	pathWork    = pathOffsets + len(expr.PathOffsets{})*8 + 2*pathRoom
 )

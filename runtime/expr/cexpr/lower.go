@@ -162,7 +162,8 @@ func (l *lowerer) num(at c.Node, v value) (expr.Node, error) {
 		_, err := v.kernel.Node()
 		return nil, l.kernelError(at, err)
 	case v.n == nil:
-		return nil, l.errorf(at, "a text is used as a number")
+		return nil, withHint(l.errorf(at, "a text is used as a number"),
+			`compare texts with ==, != and ~, as in comm == "x" && pid > 1; strlen("x") is a number`)
 	case v.t.Kind == c.Void:
 		return nil, l.errorf(at, "this has no value")
 	}

@@ -30,6 +30,12 @@ func (l *lowerer) meaningless(at c.Node, hint, format string, args ...any) error
 	return e
 }
 
+// withHint adds a hint to an error of errorf.
+func withHint(err error, hint string) error {
+	err.(*diag.Error).Hint = hint
+	return err
+}
+
 // byUser reports that a user wrote the expression.
 func (l *lowerer) byUser() bool { return l.tree == nil }
 

@@ -142,7 +142,7 @@ func pathFunction() *Function {
 			"Of files that have no path the file system and the name: pipefs:, sockfs:, anon_inodefs:[eventfd]",
 		Errors: "a value that leads to no file; under --engine perf, in recordings and in functions that stay interpreted. An event whose descriptor is not open, or whose page belongs to no file, is left out and counted as an error",
 		Source: MemorySource,
-		Cost:   "0.3 us of the observed thread, and 0.1 us for each directory",
+		Cost:   "1 us of the observed thread, and 0.15 us for each directory",
 		Examples: []Example{
 			{`tracepoint("syscalls:sys_enter_write").by(file = "path(fd)").count()`, "<table of file, count>"},
 			{`tracepoint("filemap:mm_filemap_add_to_page_cache").by(file = lambda e: path(trace_arg("folio"))).count()`, "<table of file, count>"},
