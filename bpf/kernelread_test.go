@@ -271,7 +271,10 @@ func TestKernelReadOfBadAddress(t *testing.T) {
 		`cast(8, "struct task_struct")->comm`,
 		`kernel_string(id)`,
 		`cast(id, "struct task_struct")->real_parent->pid`,
-		`path(-1)`, `path(1000000)`, `path(cast(8, "struct file"))`, `path(cast(8, "struct folio"))`,
+		`path(-1)`, `path(1000000)`, `path(cast(8, "struct file"))`,
+	}
+	if _, err := m.Types.Named("struct folio"); err == nil { // since 5.16
+		texts = append(texts, `path(cast(8, "struct folio"))`)
 	}
 	if _, err := m.PerCPU("runqueues", nil); err == nil && otherCPUs(t) {
 		texts = append(texts, `per_cpu("runqueues", 100000).cpu`, `per_cpu("runqueues", id - 1000).cpu`,
