@@ -104,7 +104,7 @@ func isCommand(root *cobra.Command, word string) bool {
 // commands has the functions that make the subcommands; each has a file.
 var commands = []func(*app) *cobra.Command{
 	listCommand, helpCommand, explainCommand, checkCommand, docCommand, describeCommand, recordCommand, infoCommand,
-	doctorCommand, replCommand, modCommand, fmtCommand, newCommand, testCommand, usdtCommand,
+	doctorCommand, probeCommand, replCommand, modCommand, fmtCommand, newCommand, testCommand, usdtCommand,
 	versionCommand, completionCommand, exportCommand, signCommand, verifyCommand, sealedCommand,
 }
 

@@ -155,8 +155,8 @@ func findNamesake(name string) (string, error) {
 
 // commandNames are the subcommands that messages suggest for a misspelt name.
 var commandNames = []string{"agent", "check", "completion", "diff", "doc", "doctor", "explain", "export",
-	"fleet", "fmt", "help", "hub", "list", "lsp", "mcp", "merger", "mod", "new", "record", "repl", "resolve",
-	"sealed", "sign", "test", "tls", "usdt", "verify", "version"}
+	"fleet", "fmt", "help", "hub", "list", "lsp", "mcp", "merger", "mod", "new", "probe", "record", "repl",
+	"resolve", "sealed", "sign", "test", "tls", "usdt", "verify", "version"}
 
 // profilers returns the names of the profilers that come with ppscript, as
 // users write them.

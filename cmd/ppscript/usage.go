@@ -28,6 +28,7 @@ var tasks = []struct {
 		{"help NAME", "what a profiler answers, its options, an example"},
 		{"help topics", "the book: tutorial, cookbook, from perf, ..."},
 		{"-e EVENT help", "the fields of an event, and its profilers"},
+		{"probe -x FILE -F | -L FUNC | -V FUNC", "functions, lines and variables that can be probed"},
 		{"usdt list FILE", "the probes that a program or library has"},
 		{"explain NAME|FILE [options]", "what would run, and where"},
 		{"doctor", "what works on this machine"},

@@ -3,6 +3,7 @@ package symbol
 import (
 	"cmp"
 	"debug/dwarf"
+	"fmt"
 	"slices"
 
 	"ppscript/runtime/stack/dso"
@@ -334,6 +335,8 @@ func typeText(t dwarf.Type, depth int) string {
 		return "enum " + x.EnumName
 	case *dwarf.VoidType:
 		return "void"
+	case *dwarf.ArrayType:
+		return fmt.Sprintf("%s [%d]", typeText(x.Type, depth+1), max(x.Count, 0))
 	}
 	if name := t.Common().Name; name != "" {
 		return name
