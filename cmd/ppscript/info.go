@@ -15,9 +15,9 @@ import (
 // over it.
 
 func infoCommand(a *app) *cobra.Command {
-	format := "text"
+	format, dump := "text", false
 	c := &cobra.Command{
-		Use:     "info FILE [--format text|json]",
+		Use:     "info FILE [--format text|json] [-D]",
 		Short:   "Tell what a recording has, and what can be asked of it",
 		Long:    `Reads a recording (perf.data or trace.dat; - is standard input) and shows its events, its time, its losses, where and how it was made, and which profilers can run over it.`,
 		Example: "    ppscript info perf.data",
@@ -27,15 +27,27 @@ func infoCommand(a *app) *cobra.Command {
 				return usagef("option", "--format", "got %q, want text or json", format).
 					WithHint("write --format json")
 			}
+			if dump {
+				return dumpRecords(a, args[0])
+			}
 			return showInfo(a, args[0], format)
 		},
 	}
 	c.Flags().StringVar(&format, "format", format, "text or json")
+	c.Flags().BoolVarP(&dump, "dump-records", "D", false, "show the kernel's records one by one, with their bytes")
 	_ = c.RegisterFlagCompletionFunc("format",
 		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp
 		})
 	return c
+}
+
+// dumpRecords shows the records of a recording.
+func dumpRecords(a *app, path string) error {
+	ctx, w := a.watchSignals(nil)
+	defer w.close()
+	a.enterReader(false)
+	return w.blame(recording.Dump(ctx, path, a.Text()))
 }
 
 func showInfo(a *app, path, format string) error {

@@ -81,6 +81,7 @@ func recordFlags() (*flags, *recording.Sampling, *flight) {
 		{name: "all-cpus", group: groupTarget, read: readFlag(&fl.common.target.System), help: "perf's name of --system"},
 		{name: "all-cgroups", read: readFlag(&how.Cgroups), help: "with the cgroup of each sample: for its container, pod and unit"},
 		{name: "data", short: "d", read: readFlag(&how.Addresses), help: "with the address that each sample is about, as of page faults"},
+		{name: "branch-any", short: "b", read: readFlag(&how.Branches), help: "with the branches that the CPU took before each sample, for perf script and perf report"},
 		{name: "all-user", read: only(how, "u"), help: "only what happens in user code, as -e EVENT:u"},
 		{name: "all-kernel", read: only(how, "k"), help: "only what happens in the kernel, as -e EVENT:k"},
 		{name: "cgroup", short: "G", metavar: "NAME,...", group: groupTarget, read: fl.common.readCgroups, help: "perf's name of --cgroups"},

@@ -62,6 +62,25 @@ func TestScriptLinesEqualPerf(t *testing.T) {
 	}
 }
 
+// Records of info -D are as many as perf report counts, of each type.
+func TestDumpedRecordsEqualPerf(t *testing.T) {
+	live(t, testkit.Perf)
+	file := recordClock(t, "-e", "sched:sched_switch")
+	want := map[string]string{}
+	stats := testkit.Run(t, "perf", "report", "-i", file, "--stats").Want(t, 0).Stdout
+	all, _, _ := strings.Cut(stats, " stats:\n") // of single events
+	for _, m := range regexp.MustCompile(`(?m)^ +([A-Z0-9_]+) events: +(\d+)`).FindAllStringSubmatch(all, -1) {
+		want[m[1]] = m[2]
+	}
+	dump := testkit.Run(t, testkit.PPScript(t), "info", "-D", file).Want(t, 0).Stdout
+	for _, name := range []string{"SAMPLE", "COMM", "FORK", "EXIT", "MMAP", "MMAP2", "KSYMBOL"} {
+		got := strings.Count(dump, "] "+name+", ")
+		if fmt.Sprint(got) != cmp.Or(want[name], "0") {
+			t.Errorf("%s: got %d records, want perf's %q of\n%s", name, got, want[name], stats)
+		}
+	}
+}
+
 // spacedLines are the lines of a text, with one blank for several, and one name for each function.
 func spacedLines(text string, names map[string]string) (lines []string) {
 	for line := range strings.Lines(text) {

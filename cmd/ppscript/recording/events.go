@@ -29,6 +29,7 @@ type Sampling struct {
 	Dwarf        uint32 // bytes of user stack per sample, to unwind by DWARF tables; 0: frame pointers
 	Cgroups      bool   // samples have the cgroup
 	Addresses    bool   // samples have the data address
+	Branches     bool   // samples have the branches that the CPU took before
 	Only         string // modifier of all events: u (user space only) or k (kernel only)
 }
 
@@ -84,6 +85,23 @@ func (s *Sampling) apply(ev *perf.EventConfig) {
 	}
 }
 
+// branches has the CPU tell the branches that it took before each sample, which only its own counters do.
+func (s *Sampling) branches(ev *perf.EventConfig, schema *event.Schema) error {
+	if !s.Branches {
+		return nil
+	}
+	ev.Branches = true
+	switch pmus, err := kernel.ReadPMUs(kernel.Roots{}); {
+	case err == nil && !kernel.HasCPU(pmus):
+		return usagef("record", "-b", "the counters of the CPU record branches, and this machine shows none").
+			WithHint("leave out -b; call stacks need no counters: -g")
+	case schema.Type == unix.PERF_TYPE_SOFTWARE, schema.Type == unix.PERF_TYPE_TRACEPOINT:
+		return usagef("record", "-b", "the counters of the CPU record branches, %s is none", schema.FullName()).
+			WithHint("record -b -e cycles")
+	}
+	return nil
+}
+
 // UsualEvents returns the event that is recorded if none is named, the same as
 // perf record's: CPU cycles, or the CPU clock where the CPU has no counters.
 func UsualEvents() []string {
@@ -129,6 +147,9 @@ func Config(events []string, how Sampling, cfg perf.Config, say func(line string
 				ev := eventkind.Opened(s, schema, s.Alias, s.Filter)
 				ev.Callchain, ev.MaxStack = s.Stack, s.MaxStack
 				found.Configure(&ev, s, nil)
+				if err := how.branches(&ev, schema); err != nil {
+					return cfg, err
+				}
 				how.apply(&ev)
 				if s.Period > 0 || s.Freq > 0 {
 					ev.Period, ev.Freq = s.Period, s.Freq

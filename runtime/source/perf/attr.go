@@ -34,6 +34,10 @@ func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAt
 		set(&a, unix.PerfBitExcludeCallchainKernel, e.ExcludeChainKernel)
 		set(&a, unix.PerfBitExcludeCallchainUser, e.ExcludeChainUser)
 	}
+	if e.Branches {
+		a.Sample_type |= unix.PERF_SAMPLE_BRANCH_STACK
+		a.Branch_sample_type = unix.PERF_SAMPLE_BRANCH_ANY
+	}
 	if e.RegsUser != 0 {
 		a.Sample_type |= unix.PERF_SAMPLE_REGS_USER
 		a.Sample_regs_user = e.RegsUser

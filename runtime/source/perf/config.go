@@ -122,6 +122,8 @@ type Payload struct {
 	// Observer is the descriptor of a program that is called for each sample and decides nothing;
 	// an event that it cannot be attached to goes without. 0 is none.
 	Observer int
+	// Branches has the CPU tell the last branches that it took (PERF_SAMPLE_BRANCH_STACK).
+	Branches bool
 	// NoRaw leaves out the tracepoint's record: Event.Raw stays empty.
 	NoRaw bool
 	// Callchain asks for the stack, without the parts that are excluded.
