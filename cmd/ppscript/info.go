@@ -34,7 +34,8 @@ func infoCommand(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&format, "format", format, "text or json")
-	c.Flags().BoolVarP(&dump, "dump-records", "D", false, "show the kernel's records one by one, with their bytes")
+	c.Flags().BoolVarP(&dump, "dump-records", "D", false,
+		"show the kernel's records one by one, with their bytes")
 	_ = c.RegisterFlagCompletionFunc("format",
 		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp

@@ -69,7 +69,8 @@ func TestDumpedRecordsEqualPerf(t *testing.T) {
 	want := map[string]string{}
 	stats := testkit.Run(t, "perf", "report", "-i", file, "--stats").Want(t, 0).Stdout
 	all, _, _ := strings.Cut(stats, " stats:\n") // of single events
-	for _, m := range regexp.MustCompile(`(?m)^ +([A-Z0-9_]+) events: +(\d+)`).FindAllStringSubmatch(all, -1) {
+	counted := regexp.MustCompile(`(?m)^ +([A-Z0-9_]+) events: +(\d+)`)
+	for _, m := range counted.FindAllStringSubmatch(all, -1) {
 		want[m[1]] = m[2]
 	}
 	dump := testkit.Run(t, testkit.PPScript(t), "info", "-D", file).Want(t, 0).Stdout
@@ -96,8 +97,8 @@ func spacedLines(text string, names map[string]string) (lines []string) {
 	return lines
 }
 
-// firstNames has the first of the names of each function of the kernel: of its aliases, perf chooses one, and
-// ppscript another.
+// firstNames has the first of the names of each function of the kernel: of its aliases, perf chooses one,
+// and ppscript another.
 func firstNames(t *testing.T) map[string]string {
 	t.Helper()
 	first, names := map[string]string{}, map[string]string{}

@@ -96,7 +96,8 @@ func (s *Sampling) branches(ev *perf.EventConfig, schema *event.Schema) error {
 		return usagef("record", "-b", "the counters of the CPU record branches, and this machine shows none").
 			WithHint("leave out -b; call stacks need no counters: -g")
 	case schema.Type == unix.PERF_TYPE_SOFTWARE, schema.Type == unix.PERF_TYPE_TRACEPOINT:
-		return usagef("record", "-b", "the counters of the CPU record branches, %s is none", schema.FullName()).
+		return usagef("record", "-b", "the counters of the CPU record branches, %s is none",
+			schema.FullName()).
 			WithHint("record -b -e cycles")
 	}
 	return nil

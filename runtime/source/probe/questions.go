@@ -243,7 +243,7 @@ func (r *Resolver) kernelArguments(what string) ([]Scope, error) {
 	}
 	if f == nil {
 		return nil, diag.Errorf(diag.Attach, "variables of", what,
-			"the kernel's types do not have it: CONFIG_DEBUG_INFO_BTF is missing, or the function is in none").
+			"the kernel's types do not have it: it is in none, or CONFIG_DEBUG_INFO_BTF is missing").
 			WithHint("arguments are in registers: kprobe(%q) has arg1, arg2, ...", what)
 	}
 	scope := Scope{Place: name + "+0"}
