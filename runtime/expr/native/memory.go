@@ -79,6 +79,7 @@ var memory = []*Function{
 		},
 		Examples: []Example{
 			{`tracepoint("sched:sched_switch").by(mm = lambda e: trace_arg("next").mm == 0).count()`, "<table of mm, count>"},
+			{`tracepoint("sched:sched_process_exec").by("filename", script = lambda e: trace_arg("bprm").interp).count()`, "<table of filename, script, count>"},
 		},
 		Memory: func(k *MemoryCall) (*expr.KernelData, error) {
 			if k.Addr != nil || len(k.Texts) != 1 {
