@@ -33,18 +33,20 @@ func (n *Namesake) Ours(text string, pid int) []string { return n.rows(text, pid
 func (n *Namesake) Theirs(text string, pid int) []string { return n.rows(text, pid, n.Alike, n.Header) }
 
 func (n *Namesake) rows(text string, pid int, alike func(string) string, columns string) []string {
-	var rows, header []string
+	header := strings.Fields(columns)
+	var rows []string
 	for line := range strings.Lines(text) {
-		if f := strings.Fields(line); slices.Contains(f, "PID") {
-			if header = f; columns != "" {
-				header = strings.Fields(columns)
-			}
-			continue
-		}
 		if alike != nil {
 			line = alike(line)
 		}
-		if row, ok := n.row(header, strings.Fields(line), pid); ok {
+		fields := strings.Fields(line)
+		if slices.Contains(fields, "PID") {
+			if columns == "" {
+				header = fields
+			}
+			continue
+		}
+		if row, ok := n.row(header, fields, pid); ok {
 			rows = append(rows, row)
 		}
 	}
