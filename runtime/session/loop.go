@@ -43,6 +43,22 @@ func (r *run) taking() string {
 	return ""
 }
 
+// tellUnread names programs that were attached during the run, by another tool or by another ppscript,
+// whose programs hide nothing. So it is told at once to a person who waits for rows.
+func (r *run) tellUnread() {
+	others := r.in.skipped.Unread()
+	if others == "" {
+		return
+	}
+	text := "another tool attached BPF programs to tracepoints of this run (" + others +
+		"): events for which they return 0 do not come any more" + missedSince
+	if r.cfg.Watching != nil {
+		r.env.msgs.sayOnce(text)
+	} else if r.env.msgs.first(text) {
+		r.env.msgs.verbose(1, text)
+	}
+}
+
 // missedSince follows the names of programs that were attached during the run.
 const missedSince = "; a run that begins now takes them by programs"
 
@@ -103,6 +119,7 @@ func (r *run) loop(ctx context.Context) error {
 		o.Limits.budget.Measure()
 		r.in.skipped.Look(now)
 		r.in.skipped.TellHiding(r.env.msgs.say, missedSince)
+		r.tellUnread()
 		r.in.windows.due()
 		if p := r.playback; p != nil {
 			if ended {
