@@ -101,8 +101,10 @@ func (r *Reader) id(e *event.Event) ID {
 	return r.table.intern(e.PID, e.Time, chain, fl)
 }
 
-// Chained reports that the sample itself has a chain.
-func (r *Reader) Chained(e *event.Event) bool { return len(r.Members.Callchain(e)) > 0 }
+// Chained reports that the sample itself has a chain, and more than the innermost function is wanted of it.
+func (r *Reader) Chained(e *event.Event) bool {
+	return r.spec.Max != 1 && len(r.Members.Callchain(e)) > 0
+}
 
 // innermost makes a chain of a sample that has none, for callers that need only the innermost
 // function, where code was interrupted. A recording without call stacks has only that.
