@@ -1,12 +1,13 @@
-// Package identity proves us and our peers to each other over a network: a key with its
-// certificate, and the certificates of those whom we believe. With them package relay has TLS 1.3 in
-// which both sides are known.
+// Package identity authenticates both ends of a network connection to each other. Each end (a Side)
+// has a key with its certificate, and the certificates that it trusts. With them package relay uses
+// TLS 1.3 with certificates of both ends.
 //
-// A peer is one whose own certificate we have (it is pinned: nobody else can have that key), or one
-// with a certificate that an authority of ours signed. Names of hosts do not count: the listener at an
-// address is the owner of the key. Certificates that have expired, or are not valid yet, are refused.
+// A peer is trusted if we have its own certificate (the certificate is pinned), or if one of our
+// authorities signed its certificate. Names of hosts are not checked; only the key identifies a
+// peer. Certificates that have expired, or are not valid yet, are refused.
 //
-// The command line reads the files and makes new ones; this package opens none.
+// The command line reads and writes the files of keys and certificates; this
+// package opens no files.
 package identity
 
 import (
@@ -20,14 +21,15 @@ import (
 	"time"
 )
 
-// A Side is we, and whom we believe.
+// A Side is one end of a connection: its own key and certificate, and the
+// certificates that it trusts.
 type Side struct {
 	own    tls.Certificate
 	pinned map[[sha256.Size]byte]bool // certificates of peers
 	roots  *x509.CertPool             // authorities
 }
 
-// Reasons not to believe a peer, beside x509's.
+// Reasons to refuse a peer, in addition to the errors of package x509.
 var (
 	ErrNone    = errors.New("it shows no certificate")
 	ErrExpired = errors.New("its certificate has expired")
@@ -35,9 +37,9 @@ var (
 	ErrUnknown = errors.New("its certificate is none of our peers', nor signed by an authority of ours")
 )
 
-// PeerError says why a peer was refused.
+// PeerError is the error for a peer that was refused.
 type PeerError struct {
-	Who string // name and fingerprint, as it says; "" if it shows no certificate
+	Who string // name and fingerprint from its certificate; "" if it sent no certificate
 	Why error
 }
 
@@ -48,11 +50,11 @@ func (e *PeerError) Error() string {
 	return fmt.Sprintf("%s: %v", e.Who, e.Why)
 }
 
-// Unwrap has errors.Is find the reason.
+// Unwrap returns the reason, for errors.Is.
 func (e *PeerError) Unwrap() error { return e.Why }
 
-// New is a side. Key has a private key in PEM and, unless cert has it, its certificate; peers has
-// certificates of peers and of authorities.
+// New makes a Side from texts in PEM: key has the private key. The certificate of that key is in
+// cert, or in key too if cert is empty. peers has certificates of peers and of authorities.
 func New(key, cert, peers []byte) (*Side, error) {
 	if len(cert) == 0 {
 		cert = key
@@ -107,28 +109,28 @@ func Certificates(text []byte) (list []*x509.Certificate, err error) {
 	}
 }
 
-// Name is how people tell certificates apart: the name that it says, which proves nothing, and the
-// fingerprint, which only it has.
+// Name identifies a certificate for people: its common name, which proves nothing, and its
+// fingerprint, which is unique.
 func Name(c *x509.Certificate) string {
 	return c.Subject.CommonName + " " + Fingerprint(c)
 }
 
-// Fingerprint is SHA256:BASE64 of the public key, as of keys of ssh.
+// Fingerprint is the hash of the public key as SHA256:BASE64, the form of ssh.
 func Fingerprint(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
 	return "SHA256:" + base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
-// Own is our certificate.
+// Own returns the certificate of this side.
 func (s *Side) Own() *x509.Certificate { return s.own.Leaf }
 
-// Config is for both ends of a connection. VerifyConnection is in place of what package tls does by
-// itself, which asks for names of hosts.
+// Config returns the TLS configuration, for a client or a server. VerifyConnection replaces the
+// verification by package tls, which checks names of hosts.
 func (s *Side) Config() *tls.Config {
 	return &tls.Config{
 		Certificates:           []tls.Certificate{s.own},
 		MinVersion:             tls.VersionTLS13,
-		ClientAuth:             tls.RequestClientCert, // verify refuses a peer without one, and says so
+		ClientAuth:             tls.RequestClientCert, // verify refuses a peer without one
 		InsecureSkipVerify:     true,
 		SessionTicketsDisabled: true,
 		VerifyConnection:       s.verify,
@@ -136,10 +138,11 @@ func (s *Side) Config() *tls.Config {
 	}
 }
 
-// protocol keeps servers of other protocols that believe the same authority from being taken for ours.
+// protocol is the ALPN name of the connection. Without it, a server of another protocol that trusts
+// the same authority would be accepted.
 const protocol = "ppscript-relay/1"
 
-// verify decides whether a peer is one.
+// verify returns an error if a peer is not trusted.
 func (s *Side) verify(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return &PeerError{Why: ErrNone}
@@ -153,7 +156,8 @@ func (s *Side) verify(state tls.ConnectionState) error {
 	return nil
 }
 
-// believe is nil for the certificate of a peer, with those between it and an authority behind it.
+// believe returns nil if the first certificate of chain is trusted. The others are the
+// intermediate certificates up to an authority.
 func (s *Side) believe(chain []*x509.Certificate, now time.Time) error {
 	leaf := chain[0]
 	if err := valid(leaf, now); err != nil {

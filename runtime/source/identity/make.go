@@ -18,17 +18,18 @@ const (
 	keyBlock         = "PRIVATE KEY"
 )
 
-// CertRequest describes the certificate that Make makes.
+// CertRequest describes the certificate for Make.
 type CertRequest struct {
 	Name      string
 	Valid     time.Duration // from now on
-	Authority bool          // it signs the certificates of others
-	// By is the file of an authority's key, in PEM, that signs; nil: it signs itself.
+	Authority bool          // it may sign other certificates
+	// By is the content of the authority's key file, in PEM, for the signature; nil
+	// makes a self-signed certificate.
 	By []byte
 }
 
-// Make makes a key and its certificate: the first for its owner alone, with both; the second
-// for the peers that shall believe it.
+// Make makes a key and its certificate, in PEM. secret has both and is only for the owner;
+// public has the certificate, for the peers that shall trust it.
 func Make(w CertRequest, now time.Time) (secret, public []byte, err error) {
 	own, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
