@@ -1,6 +1,7 @@
-// Package reading describes events that nobody sends: what ppscript reads of counters, the
-// threads that it finds, and records in which the kernel tells of itself. Plan makes streams
-// of them, the session fills them.
+// Package reading has the schemas of events that ppscript makes from what it reads: values
+// of counters, the threads that exist when a run begins, and side records of the kernel (new
+// symbols, programs and changes of code). The plan makes streams with these schemas, and the
+// session makes the events.
 package reading
 
 import (
@@ -22,8 +23,8 @@ const (
 	CounterSlots
 )
 
-// CounterSchema describes what a read of a counter tells. Value is the
-// difference to the read before; enabled and running are, too.
+// CounterSchema is the schema of a read of a counter. The value, enabled and
+// running are differences to the previous read.
 func CounterSchema() *event.Schema {
 	return &event.Schema{System: "counter", Name: "counter", Fields: []event.Field{
 		slot(CounterName, "event", "char[]", event.Str, event.NoUnit, true),
@@ -49,7 +50,7 @@ const (
 	RecordSlots
 )
 
-// RecordSchema describes what a record of the kernel tells.
+// RecordSchema is the schema of a side record of the kernel.
 func RecordSchema() *event.Schema {
 	schema := &event.Schema{System: "kernel", Name: "record", Fields: []event.Field{
 		slot(RecordKind, "kind", "char[]", event.Str, event.NoUnit, false),
@@ -72,7 +73,7 @@ const (
 	ThreadSlots
 )
 
-// ThreadSchema describes what is told of a thread that is there when a run begins.
+// ThreadSchema is the schema of a thread that exists when a run begins.
 func ThreadSchema() *event.Schema {
 	return &event.Schema{System: "thread", Name: "thread", Fields: []event.Field{
 		slot(ThreadTID, "tid", "int", event.Int, event.NoUnit, true),
@@ -81,7 +82,7 @@ func ThreadSchema() *event.Schema {
 	}}
 }
 
-// recordText shows what the kind has.
+// recordText appends the fields that the record's kind has.
 func recordText(dst []byte, e *event.Event) []byte {
 	v := e.Derived.Slots
 	dst = append(append(append(append(dst, "kind="...), v[RecordKind].String()...), " name="...),

@@ -8,8 +8,8 @@ import (
 	"ppscript/runtime/source/perf"
 )
 
-// Record is a record of the kernel as an event of a stream with RecordSchema; nil if it is of
-// another kind. symbol names an address.
+// Record converts a side record of the kernel to an event of a stream with RecordSchema; nil
+// for records of other kinds. symbol returns the name of an address.
 func Record(st *event.Stream, e *event.Event, symbol func(addr uint64) string) *event.Event {
 	slots := make([]event.Value, RecordSlots)
 	fill := func(kind, name string, id, addr, size uint64) {
@@ -43,5 +43,5 @@ func Record(st *event.Stream, e *event.Event, symbol func(addr uint64) string) *
 		Derived: &event.Derived{Slots: slots}}
 }
 
-// spaced is code as disassemblers show it: 0f 1f 44 00 00.
+// spaced formats machine code like a disassembler: 0f 1f 44 00 00.
 func spaced(code []byte) string { return fmt.Sprintf("% x", code) }

@@ -13,20 +13,21 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// Threads are the threads that are there when a run begins. A live run lists them; a recording
-// has records of them in front of its first sample.
+// Threads are the threads that exist when a run begins. A live run lists them with List; a
+// recording has records of them before its first sample.
 type Threads struct {
 	list []thread
 	at   map[int32]int // in list, by tid
 }
 
-// A thread is one that is there.
+// A thread is one thread of Threads.
 type thread struct {
 	tid, pid int32
 	comm     string
 }
 
-// List lists the threads of these numbers, of the whole machine without some.
+// List adds the threads with these numbers, or all threads of the machine if
+// tids is nil.
 func (t *Threads) List(tids iter.Seq[int32]) {
 	if tids != nil {
 		for tid := range tids {
@@ -41,7 +42,7 @@ func (t *Threads) List(tids iter.Seq[int32]) {
 	}
 }
 
-// name takes in a thread with its name, unless it is gone.
+// name reads the name of a thread and adds the thread, unless it has ended.
 func (t *Threads) name(pid, tid int32) {
 	comm, err := privilege.ReadFile(privilege.Processes,
 		filepath.Join("/proc", strconv.Itoa(int(tid)), "comm"))
@@ -50,7 +51,7 @@ func (t *Threads) name(pid, tid int32) {
 	}
 }
 
-// numbersIn are the entries of a directory whose names are numbers.
+// numbersIn lists the entries of a directory whose names are numbers.
 func numbersIn(dir string) (list []int32) {
 	var entries []os.DirEntry
 	entries, _ = privilege.ReadDir(privilege.Processes, dir)
@@ -62,7 +63,8 @@ func numbersIn(dir string) (list []int32) {
 	return list
 }
 
-// Record takes in what a recording says of the time before it: such records have no time.
+// Record adds the thread of a recording's COMM record, if the record describes the state
+// before the recording: such records have time 0.
 func (t *Threads) Record(e *event.Event) {
 	if e.Time != 0 {
 		return
@@ -72,7 +74,7 @@ func (t *Threads) Record(e *event.Event) {
 	}
 }
 
-// add takes in a thread; the last word about it counts.
+// add adds a thread, or replaces an earlier entry with the same tid.
 func (t *Threads) add(one thread) {
 	if i, ok := t.at[one.tid]; ok {
 		t.list[i] = one
@@ -85,7 +87,8 @@ func (t *Threads) add(one thread) {
 	t.list = append(t.list, one)
 }
 
-// Events are the events of all of them at that time, of a stream with ThreadSchema.
+// Events returns an event of a stream with ThreadSchema for each thread, all at the
+// given time.
 func (t *Threads) Events(st *event.Stream, at event.Time) []*event.Event {
 	made := make([]*event.Event, len(t.list))
 	for i, one := range t.list {
