@@ -1,5 +1,4 @@
-// Package bytecursor reads files of others: numbers, texts and sizes, off bytes that cannot be
-// trusted.
+// Package bytecursor reads numbers, texts and sizes from the bytes of untrusted files.
 package bytecursor
 
 import (
@@ -10,15 +9,16 @@ import (
 
 var le = binary.LittleEndian
 
-// A Cursor takes little-endian values off a part of a file. The first take that does not fit
-// sets Err; later ones give zero values, so that a parser checks once at its end.
+// A Cursor reads little-endian values from a part of a file. The first read that needs more
+// bytes than are left sets Err. Later reads return zero values, so that a parser can check
+// Err once at its end.
 type Cursor struct {
-	B   []byte // what is left
-	At  int    // of B[0] in the file, for messages
+	B   []byte // the bytes not read so far
+	At  int    // offset of B[0] in the file, for messages
 	Err error
 }
 
-// Take takes n bytes.
+// Take reads n bytes.
 func (c *Cursor) Take(n uint64) []byte {
 	if c.Err == nil && n > uint64(len(c.B)) {
 		c.Err = fmt.Errorf("at byte %d: got %d bytes, want %d", c.At, len(c.B), n)
@@ -32,7 +32,7 @@ func (c *Cursor) Take(n uint64) []byte {
 	return out
 }
 
-// U8 takes a byte.
+// U8 reads one byte.
 func (c *Cursor) U8() uint8 {
 	if b := c.Take(1); b != nil {
 		return b[0]
@@ -40,7 +40,7 @@ func (c *Cursor) U8() uint8 {
 	return 0
 }
 
-// U16 takes two bytes.
+// U16 reads two bytes.
 func (c *Cursor) U16() uint16 {
 	if b := c.Take(2); b != nil {
 		return le.Uint16(b)
@@ -48,7 +48,7 @@ func (c *Cursor) U16() uint16 {
 	return 0
 }
 
-// U32 takes four.
+// U32 reads four bytes.
 func (c *Cursor) U32() uint32 {
 	if b := c.Take(4); b != nil {
 		return le.Uint32(b)
@@ -56,7 +56,7 @@ func (c *Cursor) U32() uint32 {
 	return 0
 }
 
-// U64 takes eight.
+// U64 reads eight bytes.
 func (c *Cursor) U64() uint64 {
 	if b := c.Take(8); b != nil {
 		return le.Uint64(b)
@@ -64,7 +64,7 @@ func (c *Cursor) U64() uint64 {
 	return 0
 }
 
-// CStr takes text up to and with its NUL.
+// CStr reads a text and the NUL at its end.
 func (c *Cursor) CStr() string {
 	i := bytes.IndexByte(c.B, 0)
 	if c.Err == nil && i < 0 {
@@ -76,10 +76,11 @@ func (c *Cursor) CStr() string {
 	return string(c.Take(uint64(i) + 1)[:i])
 }
 
-// Blob takes bytes with a u64 size in front.
+// Blob reads a u64 size and then as many bytes.
 func (c *Cursor) Blob() []byte { return c.Take(c.U64()) }
 
-// Count takes a u32 number of things that need at least size bytes each.
+// Count reads a u32 number of entries, each of at least size bytes. It sets Err
+// if the entries cannot fit.
 func (c *Cursor) Count(size int) int {
 	n := c.U32()
 	if c.Err == nil && uint64(n)*uint64(size) > uint64(len(c.B)) {
@@ -91,7 +92,7 @@ func (c *Cursor) Count(size int) int {
 	return int(n)
 }
 
-// Expect takes a text that has to be there.
+// Expect reads a fixed text and sets Err if the bytes differ.
 func (c *Cursor) Expect(want string) {
 	at := c.At
 	if got := c.Take(uint64(len(want))); c.Err == nil && string(got) != want {
