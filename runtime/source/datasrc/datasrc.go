@@ -1,7 +1,7 @@
-// Package datasrc reads where the data of a memory access came from: the bits
+// Package datasrc decodes where the data of a memory access came from: the bits
 // of union perf_mem_data_src in include/uapi/linux/perf_event.h (little
-// endian). The sample member data_src has them. It names them as perf mem does,
-// and knows nothing of the events that bring them.
+// endian), the value of the sample member data_src. It uses the names of perf
+// mem.
 package datasrc
 
 import "strings"
@@ -9,14 +9,15 @@ import "strings"
 // Bits is the value of the sample member data_src.
 type Bits uint64
 
-// part is the bits of a field.
+// part extracts the field of bits bits at shift.
 func (b Bits) part(shift, bits uint) uint64 { return uint64(b) >> shift & (1<<bits - 1) }
 
-// none stands for a value that the CPU does not tell.
+// none is printed for a value that the CPU does not report.
 const none = "N/A"
 
-// The names of bits, from the lowest on; that of "not available" is empty, and
-// hit and miss (PERF_MEM_LVL_HIT, PERF_MEM_TLB_HIT) follow the others.
+// The names of the bits, from the lowest bit up. The bit for "not available"
+// and the bits for hit and miss (PERF_MEM_LVL_HIT, PERF_MEM_TLB_HIT) have empty
+// names; outcome prints hit and miss.
 var (
 	opNames    = []string{"", "LOAD", "STORE", "PFETCH", "EXEC"}
 	levelNames = []string{"", "", "", "L1", "LFB/MAB", "L2", "L3", "Local RAM", "Remote RAM (1 hop)",
@@ -47,7 +48,8 @@ var (
 	blockNames = []string{"", "Data", "Addr"}
 )
 
-// memoryBits are PERF_MEM_LVL_LOC_RAM and REM_RAM1 and 2, which say whose RAM.
+// memoryBits are PERF_MEM_LVL_LOC_RAM, REM_RAM1 and REM_RAM2: they distinguish
+// local and remote RAM.
 const memoryBits = 0x80 | 0x100 | 0x200
 
 // bitNames joins the names of the bits that are set.
@@ -61,7 +63,8 @@ func bitNames(bits uint64, names []string, sep string) string {
 	return strings.Join(set, sep)
 }
 
-// outcome is hit, miss or nothing, of the levels and of the tlb.
+// outcome returns "hit", "miss" or "", for fields of a cache level or of the
+// TLB.
 func outcome(bits uint64) string {
 	switch bits >> 1 & 3 {
 	case 1:
@@ -72,7 +75,7 @@ func outcome(bits uint64) string {
 	return ""
 }
 
-// orUnknown is text, or says that the CPU does not tell.
+// orUnknown returns text, or none if text is empty.
 func orUnknown(text string) string {
 	if text = strings.TrimSpace(text); text == "" {
 		return none
@@ -80,11 +83,12 @@ func orUnknown(text string) string {
 	return text
 }
 
-// Op is the kind of access: a load, a store.
+// Op returns the kind of access, such as LOAD or STORE.
 func (b Bits) Op() string { return orUnknown(bitNames(b.part(0, 5), opNames, "|")) }
 
-// level is where the data was, or where it was looked for last. Newer CPUs give
-// a number and a distance, older ones a bit for each place.
+// level returns the level of memory that had the data, or the last level that
+// was searched. Newer CPUs report a number and a distance, older ones a bit for
+// each level.
 func (b Bits) level() string {
 	old := b.part(5, 14)
 	name := ""
@@ -102,18 +106,18 @@ func (b Bits) level() string {
 	return orUnknown(name + " " + outcome(old))
 }
 
-// snoop is the answer of other caches.
+// snoop returns the result of snooping other caches.
 func (b Bits) snoop() string {
 	return orUnknown(bitNames(b.part(19, 5), snoopNames, "|") + " " + bitNames(b.part(38, 2), peerNames, "|"))
 }
 
-// tlb is where the address was translated.
+// tlb returns the level of the TLB that translated the address.
 func (b Bits) tlb() string {
 	bits := b.part(26, 7)
 	return orUnknown(bitNames(bits, tlbNames, " or ") + " " + outcome(bits))
 }
 
-// lock tells whether the access was part of a locked instruction.
+// lock returns whether the access was part of a locked instruction.
 func (b Bits) lock() string {
 	switch bits := b.part(24, 2); {
 	case bits&1 != 0:
@@ -124,10 +128,10 @@ func (b Bits) lock() string {
 	return "No"
 }
 
-// block is why a load had to wait for a store.
+// block returns why a load had to wait for a store.
 func (b Bits) block() string { return orUnknown(bitNames(b.part(40, 3), blockNames, "|")) }
 
-// String is the access as perf mem prints it, without Op.
+// String formats the access like perf mem, without Op.
 func (b Bits) String() string {
 	return b.level() + "|SNP " + b.snoop() + "|TLB " + b.tlb() + "|LCK " + b.lock() + "|BLK " + b.block()
 }
