@@ -1,4 +1,4 @@
-// Package eventstring reads event strings, the way perf-prof's users write events:
+// Package eventstring parses event strings, the notation of events in perf-prof:
 //
 //	LIST  := EVENT { "," EVENT }
 //	EVENT := sys ":" name [ "/" FILTER "/" { ATTR "/" } ]
@@ -6,9 +6,10 @@
 //	ATTR  := word | word "=" VALUE
 //
 // Separators do not count inside '...', "..." and (...). One pair of quotes
-// around a FILTER or VALUE is removed. Unlike there, every deviation is an
-// error with its place: a missing '/', text after the last one, an unknown
-// attribute, quotes that do not close.
+// around a FILTER or VALUE is removed. Unlike in perf-prof, every mistake is an
+// error with its position: a missing '/', text after the last '/', an unknown
+// attribute, an unclosed quote.
 //
-// The command line and the builtins of sources call it. It opens nothing.
+// It is called by the command line and by the builtins that make sources. It
+// opens no events.
 package eventstring

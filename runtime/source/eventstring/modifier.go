@@ -8,17 +8,18 @@ import (
 	"ppscript/runtime/source/eventspec"
 )
 
-// This file reads the modifiers of perf behind an event: cycles:u, sched:sched_switch:k, cpu/event=0x3c/u.
-// What each does to an event of a kind is what the kernel does (perf_exclude_event and
-// perf_tp_event_match of kernel/events/core.c): it looks for them where samples of its own software are
-// made, counters of the CPU have them in the CPU, and tracepoints know only that they are not in user code.
+// This file parses perf's modifiers after an event: cycles:u, sched:sched_switch:k,
+// cpu/event=0x3c/u. The kernel applies a modifier according to the kind of event
+// (perf_exclude_event and perf_tp_event_match of kernel/events/core.c): it checks them itself for
+// samples of software events, the CPU checks them for its counters, and for a tracepoint only the
+// exclusion of user code matters.
 
-// modified is an event with modifiers behind its name.
+// modified matches an event with modifiers after its name.
 var modified = regexp.MustCompile(`^(.+):([a-zA-Z]+)$`)
 
 const modifierLetters = "ukhGHIpPSDeWbR"
 
-// cutModifiers splits the modifiers off the name of an event.
+// cutModifiers splits an event into its name and its modifiers.
 func cutModifiers(name string) (event, modifiers string) {
 	m := modified.FindStringSubmatch(name)
 	if m == nil || strings.Trim(m[2], modifierLetters) != "" {
@@ -32,16 +33,17 @@ func cutModifiers(name string) (event, modifiers string) {
 	return name, ""
 }
 
-// behindFilter is what stands behind the last slash of cpu/event=0x3c/u.
+// behindFilter matches the modifiers after the last slash of cpu/event=0x3c/u.
 var behindFilter = regexp.MustCompile(`^:?[` + modifierLetters + `]+(?:,|$)`)
 
-// modifiersBehind are the modifiers behind the slash that ends a filter, as they are written; "" if
-// something else is there.
+// modifiersBehind returns the modifiers after the slash that ends a filter, as written; "" if other
+// text is there.
 func (p *parser) modifiersBehind() string {
 	return strings.TrimSuffix(behindFilter.FindString(p.text[p.pos:]), ",")
 }
 
-// otherModifiers are the modifiers of perf that mean nothing here.
+// otherModifiers are the modifiers of perf that are not supported, each with
+// the reason and the alternative.
 var otherModifiers = map[rune]string{
 	'S': "reads the counters of a group with each sample, and there are no groups; " +
 		"ppscript stat -e A,B counts events side by side",
@@ -52,13 +54,14 @@ var otherModifiers = map[rune]string{
 	'R': "is about latencies of groups of events, and there are no groups; leave it out",
 }
 
-// Modify gives an event modifiers that do not stand in its text.
+// Modify applies modifiers to an event whose text does not contain them.
 func Modify(s *plan.Source, modifiers string) error {
 	p := &parser{text: s.Pos}
 	return p.modify(s, 0, modifiers)
 }
 
-// modify applies modifiers to the event that begins at a place of the string.
+// modify applies modifiers to the event that begins at offset start of the
+// string.
 func (p *parser) modify(s *plan.Source, start int, modifiers string) error {
 	if modifiers == "" {
 		return nil
@@ -103,10 +106,10 @@ func (p *parser) modify(s *plan.Source, start int, modifiers string) error {
 	}
 	written := s.FullName() + ":" + modifiers
 	if s.Alias == "" && s.Kind != eventspec.Tracepoint && s.Kind != eventspec.Script {
-		s.Alias = written // cycles:u and cycles:k are two
+		s.Alias = written // the results of cycles:u and cycles:k stay distinct
 	}
 	if s.Kind.Sampled() && s.Kind != eventspec.Software || s.Kind == eventspec.Script {
-		return nil // the CPU decides, or the PMU
+		return nil // the CPU or the PMU applies the modifiers
 	}
 	switch never := noUserCode(s); {
 	case x.User && x.Kernel:
@@ -118,13 +121,15 @@ func (p *parser) modify(s *plan.Source, start int, modifiers string) error {
 	}
 	s.Precise, s.Pinned = 0, false // only counters of the CPU are precise and pinned
 	if s.Kind == eventspec.Tracepoint || s.Dynamic() {
-		// The kernel looks whether there is user code, and there is in all that is left here.
+		// The kernel excludes these events only by whether registers of user code exist. They
+		// do for all events that reach this line.
 		x.User, x.Kernel, x.Hypervisor, x.Idle = false, false, false, false
 	}
 	return nil
 }
 
-// noUserCode reports that the kernel has its own registers at each of the events, never a program's.
+// noUserCode reports that at each of these events the registers are the kernel's, never those of a
+// program.
 func noUserCode(s *plan.Source) bool {
 	switch {
 	case s.Kind == eventspec.Software:
@@ -136,8 +141,8 @@ func noUserCode(s *plan.Source) bool {
 	case s.Probe != nil:
 		return s.Dynamic() && strings.HasPrefix(s.Probe.Kind.String(), "k")
 	}
-	// perf_syscall_enter and perf_syscall_exit give the registers of the program, and so do probes in
-	// programs, which perf probe puts into systems called so.
+	// perf_syscall_enter and perf_syscall_exit pass the registers of the program. So do probes in
+	// programs; perf probe names their systems probe_*.
 	return s.Kind == eventspec.Tracepoint && s.System != "syscalls" && s.System != "uprobes" &&
 		!strings.HasPrefix(s.System, "probe_")
 }

@@ -13,8 +13,8 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// attrNames are the attributes that an event string may carry, and whether
-// they take a value.
+// attrNames are the attributes of event strings; true if the attribute needs a
+// value.
 var attrNames = map[string]bool{
 	"alias": true, "key": true, "comm": true, "top-by": true, "top-add": true,
 	"num": true, "stack": false, "max-stack": true, "cpus": true, "exec": true,
@@ -22,15 +22,15 @@ var attrNames = map[string]bool{
 	"period": true, "freq": true, "trigger": false, "push": true, "pull": true, "vm": true, "index": true,
 }
 
-// TakesValue says whether an attribute has a value, and whether there is such
-// an attribute.
+// TakesValue reports whether an attribute needs a value, and whether the
+// attribute exists.
 func TakesValue(name string) (value, known bool) {
 	value, known = attrNames[name]
 	return value, known
 }
 
-// Parse reads an event list. CPU lists are checked by parseCPUs, so
-// that this package needs no facts of the kernel.
+// Parse parses a list of events. parseCPUs parses the lists of CPUs, so that
+// this package does not need the CPUs of the machine.
 func Parse(text string, parseCPUs func(string) ([]int, error)) ([]*plan.Source, error) {
 	p := &parser{text: text, parseCPUs: parseCPUs}
 	var list []*plan.Source
@@ -47,7 +47,7 @@ func Parse(text string, parseCPUs func(string) ([]int, error)) ([]*plan.Source, 
 	}
 }
 
-// WithFilter is an event list whose last event has one filter more.
+// WithFilter adds a filter to the last event of a list.
 func WithFilter(text, filter string, parseCPUs func(string) ([]int, error)) (string, error) {
 	list, err := Parse(text, parseCPUs)
 	if err != nil {
@@ -80,11 +80,11 @@ type parser struct {
 	text      string
 	pos       int
 	parseCPUs func(string) ([]int, error)
-	// The filter of the last event: where it is, or would be.
+	// Offsets of the last event's filter, or of where it would be.
 	filterBegin, filterEnd int
 }
 
-// fail points at a byte of the event string.
+// fail makes an error whose excerpt marks byte at of the event string.
 func (p *parser) fail(at int, format string, args ...any) *diag.Error {
 	e := diag.Errorf(diag.Usage, "event", strconv.Quote(p.text), format, args...)
 	e.Excerpt = "    " + plain.Masked(p.text) + "\n    " +
@@ -119,7 +119,7 @@ func (p *parser) event() (*plan.Source, error) {
 	case fault != "":
 		return nil, p.fail(start, "%s", fault)
 	case isProbe:
-	case sys == "bpf" && profiler(s, "bpf-"+ev): // no tracepoint's system is called so
+	case sys == "bpf" && profiler(s, "bpf-"+ev): // no system of tracepoints has this name
 	case sys == "software", sys == "hardware", sys == "cache", sys == "tool":
 		s.Kind, s.Name = kindOf(sys), ev
 	case sys == "" || ev == "" || strings.ContainsAny(ev, ": "):
@@ -172,8 +172,8 @@ func kindOf(sys string) eventspec.Kind {
 	return eventspec.Cache
 }
 
-// alone lets the names of software events, of the CPU's counters and caches, and numbers of its events,
-// r01c2, stand without a system, as perf does.
+// alone recognizes events that are written without a system, like in perf: software events,
+// counters and caches of the CPU, and raw numbers (r01c2).
 func alone(s *plan.Source, name string) bool {
 	if _, err := perf.SoftwareSchema(name); err == nil {
 		s.Kind, s.Name = eventspec.Software, name
@@ -201,7 +201,8 @@ func alone(s *plan.Source, name string) bool {
 	return true
 }
 
-// profiler takes a word for the name of a profiler.
+// profiler sets s to the profiler with this name; false if the word cannot be
+// such a name.
 func profiler(s *plan.Source, word string) bool {
 	for _, c := range word {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
@@ -212,7 +213,7 @@ func profiler(s *plan.Source, word string) bool {
 	return true
 }
 
-// attr reads one attribute and its slash.
+// attr parses one attribute and the slash after it.
 func (p *parser) attr(s *plan.Source) error {
 	start := p.pos
 	text, err := p.until("/,")
@@ -298,8 +299,8 @@ func (p *parser) until(stops string) (string, error) {
 }
 
 // skipQuoted moves pos from an opening quote to the closing one. Quotes may be
-// nested as in exec="printf("%d", pid)"/: a quote that encloses the whole value
-// of an attribute ends where its slash follows.
+// nested, as in exec="printf("%d", pid)"/: a quote that begins the value of an
+// attribute ends where a slash follows.
 func (p *parser) skipQuoted(quote byte) bool {
 	start := strings.LastIndexAny(p.text[:p.pos], "/,") + 1
 	enclosing := strings.HasSuffix(p.text[start:p.pos], "=") && attrName(p.text[start:p.pos-1])

@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/source/probe"
 )
 
-// probeKinds are the systems of event strings that are probes.
+// probeKinds maps the systems of event strings that are probes to their kinds.
 var probeKinds = map[string]probe.Kind{
 	"kprobe":    probe.Kprobe,
 	"kretprobe": probe.Kretprobe,
@@ -19,8 +19,9 @@ var probeKinds = map[string]probe.Kind{
 	"usdt":      probe.USDT,
 }
 
-// asProbe reads "uprobe:func@file" with the file in quotes or without; false if
-// the system is not one of probes. The rest is what follows the name.
+// asProbe parses "uprobe:func@file", with or without quotes around the file;
+// false if the system is not a probe's. rest is the text after the name. fault
+// is the reason if the probe is malformed.
 func asProbe(s *plan.Source, sys, name, rest string) (ok bool, fault string) {
 	kind, ok := probeKinds[sys]
 	if !ok {
@@ -45,11 +46,12 @@ func asProbe(s *plan.Source, sys, name, rest string) (ok bool, fault string) {
 	return true, ""
 }
 
-// memoryName is a breakpoint as perf writes it: mem:0x1000/4:w.
+// memoryName matches a breakpoint in perf's notation: mem:0x1000/4:w.
 var memoryName = regexp.MustCompile(`^mem:(\w+(?:/[1248])?)(?::([rwx]+))?`)
 
-// asBreakpoint reads a breakpoint in perf's notation, whose length has a slash before it: mem:0x1000/4:w. As
-// for perf it is about 4 bytes, and both reads and writes, unless it says so. The end is 0 if there is none.
+// asBreakpoint parses a breakpoint in perf's notation, with the length after a slash:
+// mem:0x1000/4:w. The defaults are perf's: 4 bytes, reads and writes. end is the length of the
+// breakpoint's text; 0 if text does not begin with a breakpoint.
 func asBreakpoint(s *plan.Source, text string) (end int, err error) {
 	m := memoryName.FindStringSubmatch(text)
 	if m == nil {
@@ -67,9 +69,9 @@ func asBreakpoint(s *plan.Source, text string) (end int, err error) {
 	return len(m[0]), nil
 }
 
-// functionAndFile writes the name of a probe without a file as it should be. A user who
-// knows bpftrace writes the file first, /bin/bash:readline: then the name ends at
-// the first slash, and rest goes on from there.
+// functionAndFile returns the correct notation for a probe whose file is missing, for a
+// hint. Users of bpftrace write the file first, /bin/bash:readline; then name ends at
+// the first slash and rest has the text after it.
 func functionAndFile(name, rest string) string {
 	file, function, ok := strings.Cut(name+rest, ":")
 	function, _, _ = strings.Cut(function, "/")
