@@ -1,5 +1,5 @@
-// Package tsc converts times of perf's clock to the CPU's time stamp counter, and that
-// to the clocks of guests.
+// Package tsc converts times of perf's clock to values of the CPU's time stamp
+// counter, and values of the counter to the clocks of virtual machines (guests).
 package tsc
 
 import (
@@ -8,15 +8,16 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A TSC is the relation of the two clocks: the factors that the kernel keeps in the
-// first page of a ring (struct perf_event_mmap_page, its comment on time_zero).
+// A TSC has the factors between perf's clock and the counter. The kernel stores
+// them in the first page of a ring (struct perf_event_mmap_page; see the comment on
+// time_zero there).
 type TSC struct {
 	Mult  uint32
 	Shift uint16
 	Zero  uint64
 }
 
-// Cycles is the counter at time t.
+// Cycles returns the value of the counter at time t.
 //
 // Fast path: this runs for every event. The remainder keeps the bits that the
 // division would lose; both products fit, since shift is at most 32.
@@ -26,22 +27,22 @@ func (c TSC) Cycles(t event.Time) uint64 {
 	return q<<c.Shift + (r<<c.Shift)/uint64(c.Mult)
 }
 
-// A PVClock is how a guest's kvmclock follows its counter, and that counter the
-// host's: the parameters of struct pvclock_vcpu_time_info, and those of the
-// virtual machine.
+// A PVClock has the parameters that derive a guest's kvmclock from the guest's
+// counter (struct pvclock_vcpu_time_info), and the guest's counter from the
+// host's (Offset, Ratio and FracBits, from the virtual machine).
 type PVClock struct {
 	TSCTimestamp uint64
 	SystemTime   uint64
 	Mul          uint32
 	Shift        int8
-	// Offset and Ratio (with FracBits behind its point; 0 is one) make the
-	// guest's counter of the host's.
+	// The guest's counter is the host's times Ratio plus Offset. Ratio is a
+	// fixed-point number with FracBits fractional bits; 0 means 1.
 	Offset   uint64
 	Ratio    uint64
 	FracBits uint
 }
 
-// guestTSC is the guest's counter when the host's is tsc.
+// guestTSC returns the guest's counter when the host's is tsc.
 func (p *PVClock) guestTSC(tsc uint64) uint64 {
 	if p.Ratio != 0 && p.FracBits > 0 {
 		hi, lo := bits.Mul64(tsc, p.Ratio)
@@ -50,8 +51,8 @@ func (p *PVClock) guestTSC(tsc uint64) uint64 {
 	return tsc + p.Offset
 }
 
-// Time is the guest's kvmclock, in ns, when the host's counter is tsc. Times
-// before the last update of the clock count too.
+// Time returns the guest's kvmclock, in ns, when the host's counter is tsc. It
+// is also valid for times before the last update of the clock.
 func (p *PVClock) Time(tsc uint64) event.Time {
 	delta := int64(p.guestTSC(tsc) - p.TSCTimestamp)
 	neg := delta < 0
