@@ -13,23 +13,24 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file brings the times of this machine's events on the clock that the
-// user wants: the CPU's counter, a guest's clock, or perf's own with an offset.
+// This file converts the times of this machine's events to the clock that the
+// user chose: the CPU's counter, a guest's clock, or perf's clock with an
+// offset.
 
-// ClockChoice says which clock the times of events are on.
+// ClockChoice is the clock for the times of events, as chosen by the user.
 type ClockChoice struct {
-	// Offset is added to the times of events of this machine, or of the recording,
-	// in ns: clocks are then the user's business.
+	// Offset is added to the times of events of this machine or of the recording,
+	// in ns. The user is then responsible for the relation of the clocks.
 	Offset    int64
 	TSC       bool   // times are the CPU's cycles
-	KVM       string // times are on this guest's clock: a process, a UUID
+	KVM       string // times are on the clock of this guest, named by process or UUID
 	Monotonic bool   // stamp events with CLOCK_MONOTONIC
 }
 
-// Converts reports that the user says how clocks are related.
+// Converts reports that the times of events are converted.
 func (w *ClockChoice) Converts() bool { return w.Offset != 0 || w.TSC || w.KVM != "" }
 
-// Kernel is what a guest's clock is read with.
+// Kernel has the functions and files that are needed to read a guest's clock.
 type Kernel struct {
 	// Tracepoint finds a tracepoint, and Tracefs is where its format is.
 	Tracepoint func(system, name string) (*event.Schema, error)
@@ -37,8 +38,8 @@ type Kernel struct {
 	Note       func(format string, args ...any)
 }
 
-// Find settles how times are converted, before the plan's events are read:
-// those of before wait in their rings.
+// Find sets Conv. It runs before the events of the plan are read; until then,
+// events wait in their rings.
 func (c *Clock) Find(ctx context.Context, o *ClockChoice, k Kernel, live *perf.Source) error {
 	offset := event.Time(o.Offset)
 	switch {
@@ -77,8 +78,8 @@ func (c *Clock) Find(ctx context.Context, o *ClockChoice, k Kernel, live *perf.S
 	return nil
 }
 
-// guest waits for the guest's clock to be updated: only then does the
-// kernel say how it runs.
+// guest waits for the next update of the guest's clock: only then does the
+// kernel report its parameters.
 func (k Kernel) guest(ctx context.Context, name string, vm *kernel.VM) (pv *tsc.PVClock, err error) {
 	fail := func(err error, hint string) error {
 		return diag.Errorf(diag.Run, "kvmclock", name, "%w", err).WithHint("%s", hint)
@@ -113,10 +114,10 @@ func (k Kernel) guest(ctx context.Context, name string, vm *kernel.VM) (pv *tsc.
 	}
 }
 
-// updateTime is how long one look for an update takes.
+// updateTime is the interval at which guest looks for an update.
 const updateTime = 100 * time.Millisecond
 
-// updated reads the last update that came.
+// updated reads the last update from the ring; false if there was none.
 func updated(src event.Source, schema *event.Schema, pv *tsc.PVClock) (came bool) {
 	order.NewDrain(src).Round(func(evs []*event.Event) {
 		for _, e := range evs {
@@ -139,7 +140,7 @@ func updated(src event.Source, schema *event.Schema, pv *tsc.PVClock) (came bool
 	return came
 }
 
-// Convert has the times of a source on the clock that the user wants.
+// Convert returns a source whose times are on the clock that the user chose.
 func (c *Clock) Convert(src event.Source) event.Source {
 	conv := c.Conv
 	if conv == nil {

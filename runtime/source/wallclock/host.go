@@ -8,14 +8,15 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// A Host is where a guest's virtual CPUs run, as seen from the host.
+// A Host finds the CPUs of the host on which the virtual CPUs of a guest run.
 type Host struct {
 	vm   *kernel.VM
 	cpus map[int]int // by thread: its only CPU, or -1
-	when time.Time   // they were looked at
+	when time.Time   // when cpus was read
 }
 
-// FindHost finds the virtual machine of a monitor, by its process or UUID.
+// FindHost finds a virtual machine by the process of its monitor (such as qemu)
+// or by its UUID.
 func FindHost(name string) (*Host, error) {
 	vm, err := kernel.FindVM(kernel.Roots{}, name)
 	if err != nil {
@@ -24,7 +25,8 @@ func FindHost(name string) (*Host, error) {
 	return &Host{vm: vm, cpus: map[int]int{}}, nil
 }
 
-// Place turns a guest's CPU into the thread that it is on the host.
+// Place replaces the guest's CPU of an event by the host's thread that runs it,
+// and by that thread's CPU.
 func (h *Host) Place(e *event.Event) {
 	tid, ok := h.vm.VCPUs[int(e.CPU)]
 	if !ok {

@@ -10,18 +10,20 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file reads rules in TZ, as CET-1CEST,M3.5.0,M10.5.0/3, which POSIX defines beside the names of files.
-// Go's package time looks only for a file, and takes UTC where there is none. But files that it reads end
-// with such a rule, for the times behind their last change: a file that has nothing else is made here.
+// This file parses rules in the variable TZ, such as CET-1CEST,M3.5.0,M10.5.0/3. POSIX allows them
+// in place of the name of a file. Go's package time looks only for a file, and uses UTC if there is
+// none. But its files end with such a rule, for the time after their last change. So a file with
+// nothing but the rule is made here.
 
-// LocalZone is the zone of local times: by the rule in tz, the value of the variable TZ, where now, which Go
-// found, is UTC although tz names something else. Where tz is no rule either, the error says so.
+// LocalZone returns the zone of local times. tz is the value of the variable TZ, and now the zone
+// that Go found. If now is UTC although tz names something else, tz is parsed as a rule. It is an
+// error if tz is no rule either.
 func LocalZone(tz string, now *time.Location) (*time.Location, error) {
 	rule := strings.TrimPrefix(tz, ":")
 	if rule == "" || rule == "UTC" {
 		return now, nil
 	}
-	if !plainZone(rule) { // package time would wait for ever for the writer of a pipe
+	if !plainZone(rule) { // for the name of a pipe, package time would wait for a writer without end
 		return time.UTC, diag.Errorf(diag.Run, "read TZ", tz,
 			"not a regular file: local times are those of UTC").
 			WithHint("give a name, TZ=Europe/Berlin, or a rule, TZ=CET-1CEST,M3.5.0,M10.5.0/3")
@@ -37,11 +39,11 @@ func LocalZone(tz string, now *time.Location) (*time.Location, error) {
 		WithHint("give a name, TZ=Europe/Berlin, or a rule, TZ=CET-1CEST,M3.5.0,M10.5.0/3")
 }
 
-// zoneDirs are where package time looks for files of zones.
+// zoneDirs are the directories in which package time looks for files of zones.
 var zoneDirs = []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ",
 	"/etc/zoneinfo"}
 
-// plainZone reports that package time opens no other than regular files for a name, if there are any.
+// plainZone reports that all files that package time may open for a name are regular files.
 func plainZone(name string) bool {
 	files := []string{name}
 	if !filepath.IsAbs(name) {
@@ -58,12 +60,13 @@ func plainZone(name string) bool {
 	return true
 }
 
-// zoneOf is the zone of a rule; false if it is none.
+// zoneOf returns the zone of a rule; false if the text is no rule.
 func zoneOf(rule string) (*time.Location, bool) {
-	const noRule = "-" // the only zone of the file, which holds where the rule is none
-	// Layout: tzfile(5). Two headers, since version 2 has its numbers in 64 bits behind those in 32 bits.
+	const noRule = "-" // the only zone of the file, used if the rule is invalid
+	// Layout: tzfile(5). Two headers, since version 2 has a part with 64-bit numbers after the part
+	// with 32-bit numbers.
 	part := append([]byte("TZif2"), make([]byte, 15)...)
-	for _, count := range []uint32{0, 0, 0, 0, 1, uint32(len(noRule) + 1)} { // zones and their names
+	for _, count := range []uint32{0, 0, 0, 0, 1, uint32(len(noRule) + 1)} { // zones; bytes of their names
 		part = binary.BigEndian.AppendUint32(part, count)
 	}
 	part = append(part, 0, 0, 0, 0, 0, 0) // offset, daylight saving, index of the name
