@@ -1,6 +1,6 @@
-// Package eventspec is events as scripts name them: which events, how often they
-// are sampled, and what becomes of those that do not exist here. It finds and opens
-// none.
+// Package eventspec describes events as scripts name them: which events, how often
+// they are sampled, and what happens if they do not exist on this machine. It does
+// not find or open events.
 package eventspec
 
 import (
@@ -14,7 +14,7 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// Kind says which door an event comes through.
+// Kind is the facility of the kernel that delivers an event.
 type Kind uint8
 
 const (
@@ -24,10 +24,12 @@ const (
 	Cache
 	RawPMU // an event of a PMU by number; Spec.PMU says which
 	Probe  // dynamic probes and breakpoints; Spec.Probe says which
-	// Script is a profiler's name in an event string, with its options as the
-	// filter. The reader of the string makes a Profiler of it.
+	// Script is the name of a profiler in an event string; Filter has its
+	// options. The caller of eventstring.Parse makes a source from the
+	// profiler.
 	Script
-	// Tool is what ppscript itself measures of the command, by perf's names: it is counted only.
+	// Tool is a value that ppscript itself measures of the observed command, by perf's names. It
+	// can only be counted, not sampled.
 	Tool
 )
 
@@ -35,22 +37,22 @@ func (k Kind) String() string {
 	return [...]string{"tracepoint", "software", "hardware", "cache", "pmu", "probe", "profiler", "tool"}[k]
 }
 
-// ToolNames are the events of kind Tool, all in ns: from the start of the command to its end, and its
-// time in user code and in the kernel.
+// ToolNames are the events of kind Tool, all in ns: the time from the command's start to its end,
+// and its CPU time in user code and in the kernel.
 var ToolNames = []string{"duration_time", "user_time", "system_time"}
 
-// Sampled reports that an event is one of the software or of the CPU, which has
-// no record of its own.
+// Sampled reports that an event is counted by the kernel's software or by a
+// PMU: it has no fields of its own, only sample members.
 func (k Kind) Sampled() bool { return k >= Software && k <= RawPMU }
 
-// A Spec is one event to open, or several if Name is a glob. What only some
-// kinds have is a type of its own: Probe, Memory, PMU.
+// A Spec is one event to open, or several if Name is a glob. Members of only
+// some kinds have types of their own: Probe, Memory, PMU.
 type Spec struct {
 	Kind   Kind
 	System string // tracepoints
-	Name   string // may hold * ? [ for tracepoints
-	// Filter is in the kernel's filter language. What a kernel cannot do
-	// with it, and recordings, is done natively.
+	Name   string // may have * ? [ for tracepoints
+	// Filter is in the kernel's filter language. ppscript itself evaluates the
+	// parts that the kernel cannot, and the filters of recordings.
 	Filter string
 	// Attrs are the attributes of an event string, in order; the operators
 	// of the script read them.
@@ -61,72 +63,77 @@ type Spec struct {
 	Sampling
 	Absence
 
-	// Probe is where a dynamic probe or breakpoint sits; nil for others.
+	// Probe is the place of a dynamic probe or breakpoint; nil for other
+	// events.
 	Probe *probe.Spec
-	// Memory is what memory accesses to sample; nil for other events.
+	// Memory selects the memory accesses to sample; nil for other events.
 	Memory *Memory
 	// PMU is the event of a PMU; nil for others.
 	PMU *PMU
 	Pos string // file:line:col of the script, or the event string
 }
 
-// Sampling says which occurrences of an event make samples, and with which stack.
+// Sampling selects the occurrences of an event that make samples, and their
+// stacks.
 type Sampling struct {
 	Period   uint64 // sample every so many events; 0 is every one
 	Freq     uint64 // or so many times a second
 	Stack    bool
 	MaxStack int
-	// Exclude leaves out what happens in some places.
+	// Exclude leaves out occurrences in some contexts, such as user code.
 	Exclude Exclude
-	// Precise is how near the sample has to be to the instruction that it is about, 0 to 3, as
-	// attr.precise_ip.
+	// Precise bounds the distance of the sample's address from the instruction that caused the
+	// event: 0 to 3, the value of attr.precise_ip.
 	Precise uint8
-	// Pinned keeps a counter of the CPU on it: it is not shared with others.
+	// Pinned keeps the event on its hardware counter all the time; it is not
+	// multiplexed with others.
 	Pinned bool
 }
 
-// Absence says what becomes of a source whose event does not exist.
+// Absence says what happens to a source whose event does not exist.
 type Absence struct {
-	// OrElse is the event to take where Name does not exist: for one of the
-	// hardware a software event, for a tracepoint another, system:name.
+	// OrElse is the event that replaces a missing one: a software event for an
+	// event of the hardware, another tracepoint (system:name) for a tracepoint.
 	OrElse string
-	// OrElseOf is the event that OrElse stands for where Name is a pattern,
-	// which may find others; system:name.
+	// OrElseOf is the event, system:name, that OrElse replaces if Name is a
+	// pattern; the pattern may match other events as well.
 	OrElseOf string
-	// Having leaves the source out, without a note, where it has no such
-	// field, or has it if a ! is before the name: another variant of it is then there.
+	// Having names a field. The source is left out, without a note, if its event does
+	// not have the field; or, with ! before the name, if it has the field. A script
+	// uses it to name two variants of an event, of which one exists.
 	Having string
-	// Beside leaves the source out, with a note, where this event, system:name, does not exist, or where
-	// perf takes events, by samples, and cannot sample it: what begins with the one would never end.
+	// Beside names another event, system:name. The source is left out, with a note, if that event
+	// does not exist, or if events are read by sampling and that event cannot be sampled: an
+	// activity that begins with one event would never end.
 	Beside string
-	// Optional leaves the source out, with a note, where it does not exist; Quiet says that
-	// somebody else tells of it.
+	// Optional leaves the source out if it does not exist. The user gets a note, unless
+	// Quiet says that a note comes from elsewhere.
 	Optional, Quiet bool
 }
 
-// A PMU event is a device of /sys/bus/event_source and its attr.config,
-// config1 and config2.
+// A PMU is an event of a performance monitoring unit: a device of
+// /sys/bus/event_source and attr.config, config1 and config2.
 type PMU struct {
 	Device string
 	Config [3]uint64
-	// Terms, in place of Config, are names that the device has in sysfs:
-	// cas_count_read, or event=0x3c,umask=1. Device may be a pattern then.
+	// Terms replaces Config by names that the device has in sysfs:
+	// cas_count_read, or event=0x3c,umask=1. Device may then be a pattern.
 	Terms string
 }
 
-// Memory is accesses to memory, whatever the event is called that samples them
-// on a machine.
+// Memory selects accesses to memory, independent of the name of the machine's
+// event that samples them.
 type Memory struct {
 	Op     string // loads or stores
-	Cycles uint64 // loads that took less are left out where the CPU can
+	Cycles uint64 // loads that took fewer are left out, if the CPU can do that
 }
 
-// Exclude leaves out what happens in user code, in the kernel, in a hypervisor, on the host or
+// Exclude leaves out occurrences in user code, in the kernel, in a hypervisor, on the host or
 // in guests, and while a CPU is idle.
 type Exclude struct{ User, Kernel, Hypervisor, Host, Guest, Idle bool }
 
-// RecordedFilter is the condition on samples of a recording for Exclude, which only the kernel that
-// recorded them could leave out: their cpumode, as of perf_event.h. It is empty if nothing is left out.
+// RecordedFilter is the filter that applies Exclude to the samples of a recording, by their cpumode
+// (perf_event.h). It is empty if nothing is left out.
 func (x Exclude) RecordedFilter() string {
 	var out []string
 	for _, one := range []struct {
@@ -157,7 +164,7 @@ func (s *Spec) Attr(name string) []string {
 	return vs
 }
 
-// FullName is the event as users write it.
+// FullName returns the event as users write it.
 func (s *Spec) FullName() string {
 	if s.Kind == Tracepoint {
 		return s.System + ":" + s.Name
@@ -174,7 +181,7 @@ func (s *Spec) FullName() string {
 	return s.Kind.String() + ":" + s.Name
 }
 
-// SystemName is what stands before the colon of FullName; "" if nothing does.
+// SystemName returns the text before the colon of FullName; "" without a colon.
 func (s *Spec) SystemName() string {
 	group, _, found := strings.Cut(s.FullName(), ":")
 	if !found {
@@ -183,7 +190,8 @@ func (s *Spec) SystemName() string {
 	return group
 }
 
-// Often says which of its events a source samples; "" is every one.
+// Often describes which occurrences of the event are sampled; "" means every
+// one.
 func (s *Spec) Often() string {
 	clock := s.Kind == Software && (s.Name == "cpu-clock" || s.Name == "task-clock")
 	switch {
@@ -197,12 +205,12 @@ func (s *Spec) Often() string {
 	return ""
 }
 
-// Dynamic reports that an event is a probe that the kernel plants: in its own code or
-// in that of a program.
+// Dynamic reports that an event is a probe that the kernel inserts in its own code or
+// in a program's code.
 func (s *Spec) Dynamic() bool { return s.Probe != nil && s.Probe.Kind != probe.Breakpoint }
 
-// FilterText is the filter with the event's own condition: the
-// memory and files of a process are meant for that process only.
+// FilterText returns Filter, with a condition on the process if the probe is
+// for one process.
 func (s *Spec) FilterText() string {
 	if s.Probe == nil || s.Probe.PID == 0 {
 		return s.Filter
@@ -214,17 +222,17 @@ func (s *Spec) FilterText() string {
 	return own + " && (" + s.Filter + ")"
 }
 
-// Pull is where the events of an event come from, in place of the kernel that
-// runs here; none is this kernel.
+// Pull lists the addresses from which the events are received. Without any,
+// they come from this machine's kernel.
 func (s *Spec) Pull() []string { return relay.Addresses(s.Attr("pull")) }
 
-// Push lists the addresses that the events of an event are sent to.
+// Push lists the addresses to which the events are sent.
 func (s *Spec) Push() []string { return relay.Addresses(s.Attr("push")) }
 
-// Pulled reports that the events of an event come from elsewhere.
+// Pulled reports that the events are received from other addresses.
 func (s *Spec) Pulled() bool { return len(s.Attr("pull")) > 0 }
 
-// Takes reports that a variant of the event, which has some fields, is one that Having wants.
+// Takes reports that a variant of the event with these fields satisfies Having.
 func (a *Absence) Takes(fields []string) bool {
 	field, without := strings.CutPrefix(a.Having, "!")
 	return a.Having == "" || slices.Contains(fields, field) != without
