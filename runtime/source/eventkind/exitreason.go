@@ -8,10 +8,10 @@ import (
 	"ppscript/runtime/source/eventspec"
 )
 
-// ExitReasons names the exits of KVM's guests, for exit_reason_str(isa, code):
-// isa is 1 for VMX, 2 for SVM, 3 for ARM. The kernel's own words are in the
-// format of its event, of this machine or of the recording, which find finds: other lists become
-// wrong with the next kernel.
+// ExitReasons returns the function that names the exits of KVM's guests, for
+// exit_reason_str(isa, code): isa is 1 for VMX, 2 for SVM, 3 for ARM. The names are read from
+// the format of the kernel's event, of this machine or of the recording, since a list here would
+// become wrong with the next kernel. find returns the schema of that event.
 func ExitReasons(find func(s eventspec.Spec) *event.Schema) func(isa, code int64) string {
 	var schema *event.Schema
 	asked := false
@@ -29,8 +29,8 @@ func ExitReasons(find func(s eventspec.Spec) *event.Schema) func(isa, code int64
 	}
 }
 
-// exitRecord is an exit for that reason, as the kernel would record it, and the
-// field that has the reason.
+// exitRecord makes the record that the kernel would write for an exit with that
+// reason. field is the field that has the reason.
 func exitRecord(s *event.Schema, isa, code int64) (field string, e *event.Event) {
 	const arm = 3
 	if field = "exit_reason"; isa == arm {

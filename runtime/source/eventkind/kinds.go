@@ -1,6 +1,7 @@
-// Package eventkind knows the kinds of events that this kernel has: it finds those
-// that a source names, recognizes them in recordings, and completes how they are
-// opened. It opens none; the session does.
+// Package eventkind has the kinds of events that the kernel offers: tracepoints,
+// probes, events of PMUs and so on. For each kind it finds the events that a
+// source names on this machine, recognizes them in recordings, and completes the
+// parameters with which they are opened. The session opens them.
 package eventkind
 
 import (
@@ -17,8 +18,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A kind is one of the kinds of events that the kernel has. Each is a file of its own
-// and a line in kinds.
+// A kind is one kind of events of the kernel. Each kind has a file of its own and an
+// entry in kinds.
 type kind interface {
 	// names reports that a source names events of this kind.
 	names(s *plan.Source) bool
@@ -26,40 +27,45 @@ type kind interface {
 	find(c *Finder, s *plan.Source) ([]*event.Schema, error)
 	// recorded reports that an event of a recording is one that a source names.
 	recorded(s *plan.Source, schema *event.Schema) bool
-	// configure completes how a source's event is opened. The plan reads these
-	// members of its samples.
+	// configure completes the configuration of a source's event. members are
+	// the sample members that the plan reads.
 	configure(c *Finder, ev *perf.EventConfig, s *plan.Source, members []event.Member)
 }
 
-// kinds are asked in this order: the first that a source names is its kind.
+// kinds in the order in which they are tried: a source belongs to the first
+// kind whose names method returns true.
 var kinds = []kind{
 	tracepointEvents{},
 	probeEvents{},
 	memoryAccesses{},
 	sysfsEvents{},
-	pmuEvents{}, // those by number
+	pmuEvents{}, // events of a PMU by number
 	toolEvents{},
-	namedEvents{}, // of all other sources
+	namedEvents{}, // all other sources
 }
 
 func kindOf(s *plan.Source) kind {
 	return kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.names(s) })]
 }
 
-// nothingMore is of kinds whose events are opened as their schemas say.
+// nothingMore is embedded in kinds whose events need no parameters beyond their
+// schemas.
 type nothingMore struct{}
 
 func (nothingMore) configure(*Finder, *perf.EventConfig, *plan.Source, []event.Member) {}
 
-// A Finder finds events of this machine. Plans may be built several times: what it
-// finds for a source stays.
+// A Finder finds events of this machine. It caches the events of each source,
+// since a plan may be built several times.
 type Finder struct {
 	Symbols *symbol.Kernel
-	// Place appends the symbol of an address of an event; nil: of the kernel only.
+	// Place appends the symbol of a code address of an event; if it is nil, only
+	// addresses of the kernel get symbols.
 	Place func(dst []byte, e *event.Event, ip uint64) []byte
-	// Say tells the user something; Note what is only kind to know, once.
+	// Say prints a message for the user. Note prints less important
+	// information, once each.
 	Say, Note func(line string)
-	// Describes says that nothing will be opened: where tracefs may not be read, shipped formats will do.
+	// Describes says that no events will be opened: if tracefs cannot be read, the shipped formats
+	// are used.
 	Describes bool
 	// PID is the process that is observed, for probes in its files; 0 is none or
 	// several.
@@ -67,8 +73,7 @@ type Finder struct {
 
 	fs     *tracefs.FS // found at the first tracepoint
 	probes probes
-	// accesses are the events of memory accesses that were found, named those that
-	// sysfs names.
+	// The events that were found: of memory accesses, and with names in sysfs.
 	accesses map[*event.Schema]kernel.MemoryEvent
 	named    map[*event.Schema]kernel.NamedEvent
 }
@@ -85,14 +90,15 @@ func (c *Finder) Find(s *plan.Source) ([]*event.Schema, error) {
 
 var errNoSysfs = errors.New("sysfs is not mounted")
 
-// Configure completes how the event of a source is opened. The plan reads these
-// members of its samples.
+// Configure completes the configuration of a source's event. members are the
+// sample members that the plan reads.
 func (c *Finder) Configure(ev *perf.EventConfig, s *plan.Source, members []event.Member) {
 	ev.Pattern = patternOf(s)
 	kindOf(s).configure(c, ev, s, members)
 }
 
-// Opened is an event of a source as samples and counters open it, before Configure completes it.
+// Opened returns the configuration of a source's event, for sampling or counting, before
+// Configure completes it.
 func Opened(s *plan.Source, schema *event.Schema, label, filter string) perf.EventConfig {
 	x := s.Exclude
 	return perf.EventConfig{
@@ -108,7 +114,8 @@ func Opened(s *plan.Source, schema *event.Schema, label, filter string) perf.Eve
 	}
 }
 
-// Instead says that formats come from another machine's kernel, and why; "" if from this one's.
+// Instead returns the message that the shipped formats of another kernel are used, and why; ""
+// if the formats are this machine's.
 func (c *Finder) Instead() string {
 	if c.fs == nil {
 		return ""
@@ -116,7 +123,8 @@ func (c *Finder) Instead() string {
 	return c.fs.Instead()
 }
 
-// Tracefs is the directory of the formats; "" before the first tracepoint.
+// Tracefs returns the directory of tracefs; "" before the first tracepoint was
+// looked up.
 func (c *Finder) Tracefs() string {
 	if c.fs == nil {
 		return ""
@@ -124,7 +132,7 @@ func (c *Finder) Tracefs() string {
 	return c.fs.Root()
 }
 
-// Close frees what finding needed.
+// Close closes the files that were opened to find probes.
 func (c *Finder) Close() error { return c.probes.resolver.Close() }
 
 // Recorded reports that an event of a recording is one that a source names.

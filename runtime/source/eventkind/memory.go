@@ -45,7 +45,7 @@ func (memoryAccesses) recorded(s *plan.Source, schema *event.Schema) bool {
 	return recordedAccesses(s.Memory, schema)
 }
 
-// configure fills in what the PMU wants of an event of memory accesses.
+// configure sets the PMU's parameters of an event of memory accesses.
 func (memoryAccesses) configure(c *Finder, ev *perf.EventConfig, _ *plan.Source, _ []event.Member) {
 	m, ok := c.accesses[ev.Schema]
 	if !ok {
@@ -67,8 +67,9 @@ func (memoryAccesses) configure(c *Finder, ev *perf.EventConfig, _ *plan.Source,
 	}
 }
 
-// recordedAccesses reports that a recorded event samples such accesses: by the
-// names that perf and perf-prof give, or by Intel's numbers. IBS samples both.
+// recordedAccesses reports that a recorded event samples such accesses. It
+// recognizes the names that perf and perf-prof use, and Intel's numbers. IBS,
+// of AMD, samples both loads and stores.
 func recordedAccesses(m *eventspec.Memory, s *event.Schema) bool {
 	name := s.FullName()
 	switch {
@@ -83,8 +84,8 @@ func recordedAccesses(m *eventspec.Memory, s *event.Schema) bool {
 	return s.ID == 0x82d0 || s.ID == 0x2cd
 }
 
-// describeAccess gives an event of memory accesses its sample members, and the text that
-// logs show of it.
+// describeAccess adds the fields and the text for logs to the schema of an event of
+// memory accesses.
 func (c *Finder) describeAccess(s *event.Schema) *event.Schema {
 	if len(s.Fields) > 0 || s.Text != nil {
 		return s

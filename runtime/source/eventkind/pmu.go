@@ -31,7 +31,8 @@ func (pmuEvents) recorded(s *plan.Source, schema *event.Schema) bool {
 		(schema.System == "raw" || strings.HasPrefix(schema.Name, s.PMU.Device+"/"))
 }
 
-// ofPMU is the schema of an event of a PMU. The type of a PMU is dynamic.
+// ofPMU makes the schema of an event of a PMU. It reads the type number of the
+// PMU from sysfs, since the number differs between boots.
 func ofPMU(s *plan.Source) (*event.Schema, error) {
 	pmus, err := kernel.ReadPMUs(kernel.Roots{})
 	if err != nil {
@@ -53,7 +54,7 @@ func ofPMU(s *plan.Source) (*event.Schema, error) {
 	return schema, nil
 }
 
-// configure fills in the members that only events of a PMU have.
+// configure sets the parameters that only events of a PMU have.
 func (pmuEvents) configure(_ *Finder, ev *perf.EventConfig, s *plan.Source, _ []event.Member) {
 	ev.Config1, ev.Config2 = s.PMU.Config[1], s.PMU.Config[2]
 }

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/text/glob"
 )
 
-// probes are the resolved probes of a session. Plans may be built several
-// times: each source is resolved once, so that its schemas stay.
+// probes are the resolved probes of a session. Each source is resolved once, so
+// that its schemas stay the same when the plan is built again.
 type probes struct {
 	resolver probe.Resolver
 	found    map[*plan.Source][]*event.Schema
@@ -22,7 +22,7 @@ type probeEvents struct{}
 
 func (probeEvents) names(s *plan.Source) bool { return s.Probe != nil }
 
-// find resolves a source. Notes about it are given once.
+// find resolves a source. The user gets the notes about it once.
 func (probeEvents) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
 	p := &c.probes
 	if have := p.found[s]; have != nil {
@@ -60,7 +60,7 @@ func (probeEvents) recorded(s *plan.Source, schema *event.Schema) bool {
 	return glob.Match(s.Probe.Kind.String(), schema.System) && glob.Match(s.Name, schema.Name)
 }
 
-// configure fills in the members that only probes have.
+// configure sets the parameters that only probes have.
 func (probeEvents) configure(c *Finder, ev *perf.EventConfig, _ *plan.Source, members []event.Member) {
 	pr := c.probes.of[ev.Schema]
 	if pr == nil {

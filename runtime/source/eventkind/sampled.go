@@ -13,17 +13,17 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file finds events that have no format in tracefs: those that the kernel
-// counts in software, and the counters of the CPU.
+// This file finds events that have no format in tracefs: software events of the
+// kernel, and counters of the CPU.
 
-// namedEvents are counted by the kernel's software, or by the CPU under a name
-// that perf has for it.
+// namedEvents are software events of the kernel, and counters of the CPU that
+// have a name in perf.
 type namedEvents struct{ nothingMore }
 
 func (namedEvents) names(*plan.Source) bool { return true }
 
-// find finds an event; of a source that may be either, the counter of the CPU
-// where there is such a thing.
+// find finds an event. If the source has a replacement (OrElse), find prefers
+// the counter of the CPU where the CPU has counters.
 func (namedEvents) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
 	if instead := c.insteadOf(s); instead != nil {
 		s = instead
@@ -42,8 +42,9 @@ func (namedEvents) recorded(s *plan.Source, schema *event.Schema) bool {
 	return is(schemaOf(s.Kind, s.Name)) || s.OrElse != "" && is(perf.SoftwareSchema(s.OrElse))
 }
 
-// insteadOf is the event of the kernel's software that is sampled where the CPU
-// has no counters; nil if it has, or the source names no such event.
+// insteadOf returns the source's replacement (OrElse), a software event, if the
+// CPU has no counters; nil if it has counters, or if the source has no
+// replacement.
 func (c *Finder) insteadOf(s *plan.Source) *plan.Source {
 	if s.OrElse == "" || hasCounters() {
 		return nil
@@ -68,8 +69,8 @@ func hasCounters() bool {
 	return err == nil && kernel.HasCPU(pmus)
 }
 
-// Describe gives an event of the kernel's software or of the CPU the sample members that
-// tell something, and the text that logs show of it.
+// Describe adds fields for the useful sample members, and the text for logs, to the
+// schema of a software event or of a counter of the CPU.
 func (c *Finder) Describe(s *event.Schema) *event.Schema {
 	if recordedAccesses(&eventspec.Memory{Op: "loads"}, s) ||
 		recordedAccesses(&eventspec.Memory{Op: "stores"}, s) {
@@ -136,7 +137,7 @@ func member(e *event.Event, f event.Member) uint64 {
 	return v
 }
 
-// appendIP appends where the code was: a symbol if it has one.
+// appendIP appends the event's code address, as a symbol if it has one.
 func (c *Finder) appendIP(dst []byte, e *event.Event) []byte {
 	ip := member(e, event.MemberIP)
 	if c.Place != nil {

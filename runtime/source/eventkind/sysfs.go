@@ -12,13 +12,13 @@ import (
 	"ppscript/runtime/text/glob"
 )
 
-// sysfsEvents are events of a PMU by the name that sysfs has for them. Many are of
-// the whole package, and can only be counted.
+// sysfsEvents are events of a PMU by their names in sysfs. Many count for a whole
+// CPU package; they cannot be sampled.
 type sysfsEvents struct{}
 
 func (sysfsEvents) names(s *plan.Source) bool { return s.PMU != nil && s.PMU.Terms != "" }
 
-// find finds one event for each PMU that the source's pattern fits.
+// find finds one event for each PMU that matches the source's pattern.
 func (sysfsEvents) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
 	found, err := kernel.NamedEvents(kernel.Roots{}, s.PMU.Device, s.PMU.Terms)
 	if err != nil {
@@ -41,14 +41,14 @@ func (sysfsEvents) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
 	return schemas, nil
 }
 
-// recorded knows an event by the name that perf gives it: cpu/event=0x3c/.
+// recorded recognizes an event by the name that perf gives it: cpu/event=0x3c/.
 func (sysfsEvents) recorded(s *plan.Source, schema *event.Schema) bool {
 	device, terms, _ := strings.Cut(strings.TrimSuffix(schema.Name, "/"), "/")
 	return terms == s.PMU.Terms && glob.Match(s.PMU.Device, device)
 }
 
-// configure fills in the members that only events of a PMU have. One that counts for
-// a package is opened on one CPU of each.
+// configure sets the parameters that only events of a PMU have. An event that counts
+// for a package is opened on one CPU of each package.
 func (sysfsEvents) configure(c *Finder, ev *perf.EventConfig, _ *plan.Source, _ []event.Member) {
 	e, ok := c.named[ev.Schema]
 	if !ok {
@@ -66,8 +66,9 @@ func (sysfsEvents) configure(c *Finder, ev *perf.EventConfig, _ *plan.Source, _ 
 	}
 }
 
-// OfPMU is the event of a PMU that an event string names, which has the form of a profiler with options,
-// msr/tsc/; nil if it is none. The caller knows that no profiler is called so.
+// OfPMU converts a source from an event string, msr/tsc/, which was parsed as a profiler with
+// options, to an event of a PMU; nil if it is none. The caller has checked that no profiler has
+// this name.
 func OfPMU(s *plan.Source) *plan.Source {
 	if s.Filter == "" {
 		return nil
@@ -84,7 +85,7 @@ func OfPMU(s *plan.Source) *plan.Source {
 	case i >= 0:
 		device = pmus[i].Name
 	case !strings.Contains(s.Filter, "=") || strings.HasPrefix(s.Filter, "-"):
-		return nil // of terms the PMU is missed, and nothing else
+		return nil // only a filter with terms is meant for a PMU, here a missing one
 	}
 	e := *s
 	e.Kind, e.Name, e.Filter = eventspec.RawPMU, device+"/"+s.Filter, ""

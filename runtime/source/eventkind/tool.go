@@ -10,8 +10,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// toolEvents are what ppscript itself measures, by the names that perf gives it. The session makes their
-// counts; the kernel has no such events.
+// toolEvents are values that ppscript itself measures, with the names of perf. The session makes
+// their counts; the kernel has no such events.
 type toolEvents struct{ nothingMore }
 
 func (toolEvents) names(s *plan.Source) bool { return s.Kind == eventspec.Tool }

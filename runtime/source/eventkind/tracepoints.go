@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/text/glob"
 )
 
-// tracepointEvents are those whose formats are in tracefs.
+// tracepointEvents are tracepoints, whose formats are in tracefs.
 type tracepointEvents struct{ nothingMore }
 
 func (tracepointEvents) names(s *plan.Source) bool { return s.Kind == eventspec.Tracepoint }
@@ -47,13 +47,12 @@ func (tracepointEvents) recorded(s *plan.Source, schema *event.Schema) bool {
 	return glob.Match(s.System, schema.System) && glob.Match(s.Name, schema.Name)
 }
 
-// isPattern reports that a source stands for all tracepoints that it fits.
+// isPattern reports that a source is a pattern of tracepoints.
 func isPattern(s *plan.Source) bool {
 	return s.Kind == eventspec.Tracepoint && strings.ContainsAny(s.System+s.Name, "*?[")
 }
 
-// patternOf is the pattern by which a source's events are found, "" if it names
-// one.
+// patternOf returns the pattern of a source, "" if it names one event.
 func patternOf(s *plan.Source) string {
 	if !isPattern(s) {
 		return ""
@@ -61,7 +60,7 @@ func patternOf(s *plan.Source) string {
 	return s.FullName()
 }
 
-// tracefs finds the file system of the formats.
+// tracefs finds tracefs, or the shipped formats if c.Describes.
 func (c *Finder) tracefs() error {
 	if c.fs != nil {
 		return nil
