@@ -23,22 +23,22 @@ const (
 	maxCPU    = 8191
 )
 
-// A field is one declared field. Its size is an element's.
+// A field is one declared field. For an array, size is the size of an element.
 type field struct {
 	name    string
 	typ     string // as declared
 	offset  int
 	size    int
-	count   int // of an array; 1 else
+	count   int // elements of an array; 1 for other fields
 	signed  bool
 	text    bool
-	dynamic bool // a text as long as it is, behind the fields
+	dynamic bool // a text of variable length, after the fields
 }
 
 type schema struct {
 	system, name string
 	fields       []field
-	size         int // of the raw data up to the dynamic part
+	size         int // size of the raw data before the dynamic texts
 }
 
 // An entry is one line: a sample of schema, or events lost.
@@ -295,7 +295,8 @@ func (e *entry) thread(word string) error {
 	return nil
 }
 
-// which finds the event that a line names.
+// which finds the schema of a line's event, by index, and returns the words
+// after the name.
 func (c *capture) which(words []string) (int, []string, error) {
 	if len(words) == 0 || strings.Contains(words[0], "=") {
 		if len(c.schemas) != 1 {

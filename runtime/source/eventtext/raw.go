@@ -12,12 +12,12 @@ import (
 
 var le = binary.LittleEndian
 
-// blank is the raw data of an event without values: the common fields, zeros,
-// and empty dynamic texts.
+// blank makes the raw data of an event without values: the common fields,
+// zeros, and empty dynamic texts.
 func (s *schema) blank(id int, tid int32) []byte {
 	raw := make([]byte, s.size)
 	le.PutUint16(raw, uint16(id))
-	le.PutUint32(raw[4:], uint32(tid)) // common_pid, which is a thread
+	le.PutUint32(raw[4:], uint32(tid)) // common_pid, which is a thread's number
 	for i := range s.fields {
 		if f := &s.fields[i]; f.dynamic {
 			raw = f.place(raw, "")
@@ -26,7 +26,7 @@ func (s *schema) blank(id int, tid int32) []byte {
 	return raw
 }
 
-// place appends a dynamic text and points the field at it.
+// place appends a dynamic text and sets the field to its offset and length.
 func (f *field) place(raw []byte, text string) []byte {
 	le.PutUint32(raw[f.offset:], uint32(len(text)+1)<<16|uint32(len(raw)))
 	return append(append(raw, text...), 0)
@@ -83,7 +83,7 @@ func (s *schema) set(raw []byte, word string) ([]byte, error) {
 	return raw, nil
 }
 
-// number stores one number; a duration is its nanoseconds.
+// number stores one number; a duration is stored in nanoseconds.
 func (f *field) number(b []byte, text string) error {
 	var bits uint64
 	n, err := strconv.ParseInt(text, 0, 64)
@@ -112,7 +112,7 @@ func (f *field) number(b []byte, text string) error {
 	return nil
 }
 
-// format is the schema as the kernel's format file.
+// format returns the schema in the form of the kernel's format files.
 func (s *schema) format(id int) string {
 	var w, print, args strings.Builder
 	fmt.Fprintf(&w, "name: %s\nID: %d\nformat:\n", s.name, id)

@@ -15,8 +15,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// looks reports whether a file that begins with head can be events written
-// down: the first line that says something declares an event.
+// looks reports whether head can be the begin of a text of events: the first
+// line that is neither empty nor a comment must declare an event.
 func looks(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		words, err := split(string(bytes.TrimSuffix(line, []byte("\n"))))
@@ -98,7 +98,8 @@ func (c *capture) write(w *perfdata.Writer) error {
 	return w.FinishedRound()
 }
 
-// record is a PERF_RECORD_SAMPLE or PERF_RECORD_LOST, as the kernel writes it.
+// record makes a PERF_RECORD_SAMPLE or PERF_RECORD_LOST in the form of the
+// kernel.
 func (e *entry) record() []byte {
 	if e.schema < 0 {
 		b := head(unix.PERF_RECORD_LOST)
@@ -127,7 +128,8 @@ func (e *entry) commRecord() []byte {
 	return finish(e.trailer(b, 1))
 }
 
-// trailer is the struct sample_id of records that are not samples.
+// trailer appends the struct sample_id, which ends records that are not
+// samples.
 func (e *entry) trailer(b []byte, id uint64) []byte {
 	b = le.AppendUint32(le.AppendUint32(b, uint32(e.pid)), uint32(e.tid))
 	b = le.AppendUint64(b, uint64(e.time))
@@ -143,19 +145,21 @@ func finish(b []byte) []byte {
 	return b
 }
 
-// maxEvents bounds a file of events, which is held as a whole, several times as
-// large as its text: these are some 200,000 events.
+// maxEvents bounds a file of events, in bytes: some 200,000 events. All events
+// are in memory at once, in several times the size of their text.
 const maxEvents = 16 << 20
 
-// eventsIn is the text of a file of events; nil if that is no such file, or
-// cannot be opened: the caller that opens it as a recording will report that.
+// eventsIn returns the text of a file of events. It is nil if the file has no
+// events as text, or cannot be opened; the caller then opens it as a recording
+// and reports the error.
 func eventsIn(input string) ([]byte, error) {
 	f, err := infile.Open(input, maxEvents)
 	if err != nil {
 		return nil, nil
 	}
 	defer f.Close()
-	// Bytes that are read of a pipe are gone, and nobody may write to it yet.
+	// Bytes read from a pipe cannot be read again, and a pipe may not have a
+	// writer so far.
 	if !f.Regular() {
 		return nil, nil
 	}
@@ -172,8 +176,8 @@ func eventsIn(input string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// A headedWriter writes on a text that begins like events, and ends the copying of
-// anything else.
+// A headedWriter passes on a text that begins like events, and ends the copying of
+// any other file with an error.
 type headedWriter struct {
 	to    *bytes.Buffer
 	known bool
@@ -190,9 +194,10 @@ func (h *headedWriter) Write(b []byte) (int, error) {
 	return h.to.Write(b)
 }
 
-// Recording is the recording that an input names: itself, unless it is a file
-// of events written down, or such a text (of several lines). Then it is made, in
-// a directory that dir gives and its owner removes.
+// Recording returns the path of a recording for an input. If the input is a file
+// with events as text, or such a text itself (of several lines), a recording is
+// made from it in the directory that dir returns; the caller removes that
+// directory. Otherwise the input itself is the path.
 func Recording(input string, dir func() (string, error)) (string, error) {
 	if input == "-" {
 		return input, nil
