@@ -7,13 +7,13 @@ import (
 )
 
 // This file finds the values of enumerators in the kernel's BTF. Most print
-// fmts hold numbers, but where the kernel's author forgot TRACE_DEFINE_ENUM
-// they hold names: {I_DIRTY_SYNC, "I_DIRTY_SYNC"}, and without their values
-// such events would be printed without names.
+// fmts have numbers. But where the kernel's author forgot TRACE_DEFINE_ENUM
+// they have names of enumerators: {I_DIRTY_SYNC, "I_DIRTY_SYNC"}. Without the
+// values of these names, values of such fields would be printed as numbers.
 //
-// It walks the raw types once, for a handful of names, and keeps nothing. A
-// BTF library would first decode 100,000 types, which takes longer than
-// everything else at start and more memory than the rest of the program.
+// The raw types are scanned once, for a handful of names, and nothing is kept.
+// A BTF library would first decode 100,000 types, which takes more time than
+// all other steps of the start and more memory than the rest of the program.
 
 // enumerators returns the values of those names that vmlinux or a module
 // defines. dir is /sys/kernel/btf.
@@ -63,8 +63,9 @@ func btfStringsLen(b []byte) uint32 {
 	return uint32(len(s))
 }
 
-// The kinds of uapi/linux/btf.h that matter, and the bytes that follow the 12
-// of struct btf_type: fixed, or for each of its members.
+// The kinds of uapi/linux/btf.h that matter here. The tables have, by kind, the
+// number of bytes after the 12 bytes of struct btf_type: a fixed number, and a
+// number for each member.
 const (
 	btfEnum   = 6
 	btfEnum64 = 19
@@ -73,8 +74,9 @@ const (
 var btfFixed = [20]int{1: 4, 3: 12, 14: 4, 17: 4}
 var btfPerMember = [20]int{4: 12, 5: 12, btfEnum: 8, 13: 8, 15: 12, btfEnum64: 12}
 
-// scanEnums adds to found the enumerators called one of names. The first one
-// of a name counts. strOff is where this table's strings begin.
+// scanEnums adds the values of enumerators with these names to found. If a name
+// occurs several times, the first counts. strOff is the offset at which this
+// table's strings begin.
 func scanEnums(b []byte, strOff uint32, names []string, found map[string]int64) {
 	types, strings := btfSections(b)
 	// Most names differ from all wanted ones in the first letter.
@@ -104,7 +106,7 @@ func scanEnums(b []byte, strOff uint32, names []string, found map[string]int64) 
 		info := u32(types[4:])
 		kind, members, signed := info>>24&31, int(info&0xffff), info>>31 == 1
 		if int(kind) >= len(btfFixed) {
-			return // a kind newer than this code: its size, and so the place of the next one, is unknown
+			return // a kind newer than this code: its size is unknown, so the next type cannot be found
 		}
 		each := btfPerMember[kind]
 		n := btfFixed[kind] + members*each

@@ -17,7 +17,7 @@ type builder struct {
 	p     *printer
 	scope expr.Scope
 	text  cexpr.Text
-	// missing are the names that nobody knows.
+	// missing are the names whose values are unknown.
 	missing map[string]bool
 }
 
@@ -40,8 +40,8 @@ func (b *builder) resolveNames(args []c.Node) {
 			case *c.Decl:
 				local[n.Name] = true
 			case *c.Call:
-				// The function's name is none, nor the field that
-				// __get_str and the like get.
+				// The function's name is not an enumerator, and neither is the
+				// name of the field in __get_str(field) and similar calls.
 				skip[n.Fun] = true
 				if fun, ok := n.Fun.(*c.Ident); ok && fieldHelpers[fun.Name] && len(n.Args) > 0 {
 					skip[n.Args[0]] = true
@@ -76,8 +76,8 @@ func (b *builder) resolveNames(args []c.Node) {
 	}
 }
 
-// lower lowers an argument. errVariable is returned for one that would be fine
-// if a variable of the kernel were known.
+// lower converts an argument to a node of expr. It returns errVariable if the
+// only obstacle is a variable of the kernel, whose value is unknown.
 func (b *builder) lower(tree c.Node) (expr.Node, error) {
 	node, err := cexpr.LowerTree(tree, &b.scope, b.text)
 	if err == nil || len(b.missing) == 0 {
@@ -96,7 +96,7 @@ func (b *builder) lower(tree c.Node) (expr.Node, error) {
 	return nil, err
 }
 
-// number compiles a width or precision; nil stands for an unknown one.
+// number compiles a width or precision; nil if it cannot be computed.
 func (b *builder) number(tree c.Node) *expr.Program {
 	if tree == nil {
 		return nil
@@ -111,7 +111,7 @@ func (b *builder) number(tree c.Node) *expr.Program {
 	return nil
 }
 
-// argument compiles the argument of a conversion and decides how to print it.
+// argument compiles the argument of a conversion and chooses how it is printed.
 func (b *builder) argument(s *spec, tree c.Node) (opKind, *expr.Program) {
 	if tree == nil {
 		return opUnknown, nil // fewer arguments than conversions

@@ -8,13 +8,14 @@ import (
 	"ppscript/runtime/expr/cexpr"
 )
 
-// This file has the functions of the kernel that print fmts call, beyond those
-// that package cexpr knows.
+// This file has the functions of the kernel that print fmts call and that
+// package cexpr lacks.
 
-// printsHere is why programs do not compute these functions.
+// printsHere is the reason, shown to the user, why programs of the kernel
+// cannot compute these functions.
 const printsHere = "print formats are for ppscript"
 
-// fieldHelpers take the bare name of a field.
+// fieldHelpers are the functions whose argument is the bare name of a field.
 var fieldHelpers = map[string]bool{
 	"__get_str": true, "__get_rel_str": true,
 	"__get_dynamic_array": true, "__get_rel_dynamic_array": true,
@@ -25,8 +26,8 @@ var fieldHelpers = map[string]bool{
 	"__print_dynamic_array": true,
 }
 
-// sameValue are functions that return their argument: page table entries are
-// plain numbers outside of the kernel, and so are little-endian ones here.
+// sameValue are functions that return their argument: outside of the kernel,
+// page table entries are plain numbers, and this machine is little-endian.
 var sameValue = []string{
 	"pte_val", "pmd_val", "pud_val", "p4d_val", "pgd_val",
 	"native_make_pte", "native_make_pmd", "native_make_pud", "native_make_p4d", "native_make_pgd",
@@ -70,7 +71,7 @@ func (b *builder) helpers() map[string]cexpr.Builtin {
 	return m
 }
 
-// lowerSockaddr is the bytes of a socket address.
+// lowerSockaddr makes a node for the bytes of a socket address.
 func lowerSockaddr(k *cexpr.Call) (expr.Node, error) {
 	f, err := k.Field(0)
 	if err != nil {
@@ -79,7 +80,7 @@ func lowerSockaddr(k *cexpr.Call) (expr.Node, error) {
 	return expr.NewFieldView(f, expr.Self, expr.ViewBytes)
 }
 
-// lowerDynamicArray prints a dynamic array whole.
+// lowerDynamicArray makes a node that prints all elements of a dynamic array.
 func lowerDynamicArray(k *cexpr.Call) (expr.Node, error) {
 	f, err := k.Field(0)
 	if err != nil {
@@ -103,7 +104,7 @@ func lowerDynamicArray(k *cexpr.Call) (expr.Node, error) {
 		}}, nil
 }
 
-// lowerHexDump prints lines of hex.
+// lowerHexDump makes a node that prints lines of hex.
 func lowerHexDump(k *cexpr.Call) (expr.Node, error) {
 	prefix, err := k.ConstStr(0)
 	if err != nil {
@@ -142,7 +143,8 @@ func lowerErrorType(k *cexpr.Call) (expr.Node, error) {
 		}}, nil
 }
 
-// lowerDiskName is "disk=NAME, ", or nothing for a command without a disk.
+// lowerDiskName makes a node for the text "disk=NAME, ", or "" for a command
+// without a disk.
 func lowerDiskName(k *cexpr.Call) (expr.Node, error) {
 	name, err := k.Str(1)
 	if err != nil {
@@ -158,7 +160,8 @@ func lowerDiskName(k *cexpr.Call) (expr.Node, error) {
 		}}, nil
 }
 
-// jiffies converts ticks to a unit of which a second has perSecond.
+// jiffies returns a function that converts ticks to a unit; perSecond is the
+// number of units in a second.
 func (b *builder) jiffies(perSecond int64) func(*cexpr.Call) (expr.Node, error) {
 	return func(k *cexpr.Call) (expr.Node, error) {
 		hz := int64(b.p.opt.HZ)

@@ -23,19 +23,20 @@ func (f *FS) Systems() ([]string, error) { return f.dirs("") }
 // Events lists all events as "sys:name", sorted.
 func (f *FS) Events() ([]string, error) { return f.match("*:*", "") }
 
-// noTracepoints is the system of the events that the kernel's own tracers write:
-// they have formats, but nobody can open them.
+// noTracepoints is the system of the events that the kernel's own tracers write.
+// They have formats, but cannot be opened.
 const noTracepoints = "ftrace"
 
-// Match lists the events that a pattern names, sorted. In both halves of
-// "sys:name" may stand * ? [a-z] [^a]; a pattern without any of them names
-// one event. That nothing matches is an error with the nearest name. A pattern of
-// systems finds tracepoints only.
+// Match lists the events that match a pattern, sorted. Both halves of "sys:name"
+// may have * ? [a-z] [^a]; a pattern without them names one event. If nothing
+// matches, the error has the most similar name. A pattern with wildcards in the
+// system matches only tracepoints, not events of the kernel's tracers.
 func (f *FS) Match(pattern string) ([]string, error) {
 	return f.match(pattern, noTracepoints)
 }
 
-// match is Match without the systems called except, unless the pattern says so.
+// match is Match; it leaves out the system called except, unless the pattern
+// names it exactly.
 func (f *FS) match(pattern, except string) ([]string, error) {
 	sys, name, ok := strings.Cut(pattern, ":")
 	if !ok || sys == "" || name == "" {
@@ -60,7 +61,7 @@ func (f *FS) match(pattern, except string) ([]string, error) {
 			}
 		}
 	}
-	// Systems come sorted, but "fib:x" sorts after "fib6:x".
+	// The systems are sorted, but "fib:x" sorts after "fib6:x".
 	slices.Sort(list)
 	switch {
 	case len(list) > 0:
@@ -93,7 +94,8 @@ func (f *FS) Schema(sys, name string) (*event.Schema, error) {
 	return s, nil
 }
 
-// Format reads an event's format file. The caller does not change it.
+// Format returns the text of an event's format file, which the caller must not
+// change.
 func (f *FS) Format(sys, name string) ([]byte, error) {
 	if !plain(sys) || !plain(name) {
 		return nil, f.unknown(sys, name)
@@ -148,9 +150,9 @@ func (f *FS) dirs(sub string) ([]string, error) {
 	return names, nil
 }
 
-// unknown is the error for an event that is not there, with the most likely
-// one: in the same system, in a system spelled nearly so, or of the same name
-// in another system.
+// unknown returns the error for an event that does not exist. It suggests the
+// most similar event: in the same system, in a system with a similar name, or
+// with the same name in another system.
 func (f *FS) unknown(sys, name string) error {
 	return f.notShipped(sys+":"+name, f.notThere(sys, name))
 }
@@ -203,7 +205,7 @@ func (f *FS) notThere(sys, name string) error {
 		WithHint("list the events: ppscript list '%s:*'", near)
 }
 
-// notAnEvent is the error for a text that is not "sys:name".
+// notAnEvent returns the error for a text that is not "sys:name".
 func (f *FS) notAnEvent(text string) error {
 	e := diag.Errorf(diag.Usage, "find events", text, "want system:name")
 	if there := f.homes(strings.Trim(text, ":")); len(there) > 0 {
@@ -212,7 +214,7 @@ func (f *FS) notAnEvent(text string) error {
 	return e.WithHint("list the events: ppscript list")
 }
 
-// homes lists the events called name, of all systems.
+// homes lists the events called name in all systems.
 func (f *FS) homes(name string) []string {
 	if !plain(name) || isGlob(name) {
 		return nil

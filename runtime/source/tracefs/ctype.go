@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/expr/c"
 )
 
-// bareType drops the qualifiers that do not change what a type is.
+// bareType removes qualifiers, such as const and __user, from a C type.
 func bareType(t string) string {
 	words := strings.Fields(t)
 	n := 0
@@ -22,8 +22,8 @@ func bareType(t string) string {
 }
 
 // elemSize is the size of an element of type t, 0 if t is not known to be an
-// integer or a pointer. A fixed array of known length does not need it; a
-// dynamic one does, because its format line has the size of the locator only.
+// integer or a pointer. It is needed for dynamic arrays, whose line in the
+// format has only the size of the locator.
 func elemSize(t string) int {
 	if typ, ok := c.TypeNamed(bareType(t)); ok && (typ.Integer() || typ.Pointer()) {
 		return typ.Size

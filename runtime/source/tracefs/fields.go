@@ -7,8 +7,8 @@ import (
 )
 
 // appendFields prints the fields of a record as "name=value", without the
-// common ones. Events whose print fmt calls functions of the kernel that this
-// package lacks are shown so.
+// common ones. It is used for events whose print fmt calls functions of the
+// kernel that this package lacks.
 func appendFields(dst []byte, s *event.Schema, e *event.Event) []byte {
 	first := true
 	for i := range s.Fields {
@@ -26,9 +26,9 @@ func appendFields(dst []byte, s *event.Schema, e *event.Event) []byte {
 	return dst
 }
 
-// appendField prints one field in the way of its kind: numbers in decimal,
-// addresses and elements of arrays in hex. A field that the record is too
-// short for is "?".
+// appendField prints one field by its kind: numbers in decimal, addresses and
+// elements of arrays in hex. It prints "?" if the record is too short to have
+// the field.
 func appendField(dst []byte, f *event.Field, e *event.Event) []byte {
 	data := f.Loc(e)
 	if data == nil {

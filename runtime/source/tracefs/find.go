@@ -16,15 +16,16 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// An FS is a mounted tracefs, a directory that looks like one, or formats that are shipped. Its methods
-// may be called from several goroutines.
+// An FS is a mounted tracefs, a directory with the same layout, or the shipped formats of a kernel.
+// Its methods may be called from several goroutines.
 type FS struct {
 	// Options apply to the schemas of this FS. Set them before the first
 	// event is rendered.
 	Options *Options
 
 	root string // "" of shipped formats
-	// shipped are formats in place of files; nil of a mounted tracefs. why is the reason.
+	// shipped has the formats if they are not read from files; nil for a directory. why
+	// is the reason why tracefs was not used.
 	shipped *shippedFormats
 	why     error
 
@@ -32,7 +33,7 @@ type FS struct {
 	schemas map[string]*event.Schema // by "sys:name"
 }
 
-// mountPoint is where the kernel offers a place for tracefs.
+// mountPoint is the directory that the kernel provides for mounting tracefs.
 const mountPoint = "/sys/kernel/tracing"
 
 // Find returns this machine's tracefs. If none is mounted it mounts one at
@@ -76,8 +77,8 @@ func onThisMachine(dir string) *FS {
 	return &FS{root: dir, Options: o, schemas: map[string]*event.Schema{}}
 }
 
-// tickHz is CONFIG_HZ of the running kernel: the resolution of the coarse
-// clock is one tick.
+// tickHz returns CONFIG_HZ of the running kernel, from the resolution of the
+// coarse clock, which is one tick.
 func tickHz() int {
 	var res unix.Timespec
 	if unix.ClockGetres(unix.CLOCK_MONOTONIC_COARSE, &res) != nil || res.Nano() <= 0 {
@@ -86,7 +87,7 @@ func tickHz() int {
 	return int(1e9 / res.Nano())
 }
 
-// Root is the directory of the tracefs, "" of shipped formats.
+// Root returns the directory of tracefs, "" for shipped formats.
 func (f *FS) Root() string { return f.root }
 
 // mounted lists the mount points of tracefs in a mount table.
@@ -114,14 +115,14 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// noAccess is the error for a tracefs that this user may not read.
+// noAccess returns the error for a tracefs that this user may not read.
 func noAccess(path string, err error) error {
 	e := diag.Errorf(diag.Attach, "read", path, "%w", diag.Reason(err))
 	return e.WithHint("%s", privilege.Advice("cap_perfmon,cap_dac_read_search", "ppscript"))
 }
 
-// EventID finds the number of a tracepoint of this machine; false if it has none of
-// that name, or nobody may see it.
+// EventID returns the number of a tracepoint of this machine; false if the
+// tracepoint does not exist or its format cannot be read.
 func EventID(system, name string) (id uint64, ok bool) {
 	f, err := Find()
 	if err != nil {

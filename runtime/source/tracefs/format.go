@@ -13,19 +13,18 @@ import (
 // perfTypeTracepoint is PERF_TYPE_TRACEPOINT of linux/perf_event.h.
 const perfTypeTracepoint = 2
 
-// maxRecord bounds offsets and sizes in a format: a trace record, and with it
-// every field, is smaller than 64 KiB (u16 size of a perf record, 16-bit
-// offsets of dynamic fields).
+// maxRecord bounds offsets and sizes in a format. A trace record is smaller
+// than 64 KiB, since the size of a perf record and the offsets of dynamic
+// fields have 16 bits.
 const maxRecord = 1 << 16
 
-// ParseFormat parses a tracepoint's format file, this kernel's or the copy in
-// a recording. Addresses in Schema.Text are hex; see Options for symbols.
+// ParseFormat parses a tracepoint's format file, this kernel's or the copy in a
+// recording. Schema.Text prints addresses in hex; see Options for symbols.
 func ParseFormat(system string, text []byte) (*event.Schema, error) {
 	return new(Options).parseFormat(system, text)
 }
 
-// parseFormat parses a format file whose Schema.Text uses o. The Schema keeps
-// o, not a copy.
+// parseFormat parses a format file. Schema.Text uses o, not a copy of it.
 func (o *Options) parseFormat(system string, text []byte) (*event.Schema, error) {
 	s := &event.Schema{System: system, Type: perfTypeTracepoint}
 	fail := func(line int, format string, args ...any) error {
@@ -54,7 +53,8 @@ func (o *Options) parseFormat(system string, text []byte) (*event.Schema, error)
 			s.Fields = append(s.Fields, f)
 			s.Size = max(s.Size, f.Offset+f.Size)
 		case strings.HasPrefix(trimmed, "print fmt:"):
-			// Everything to the end: a string in it may hold a line break.
+			// All text up to the end, since a string in it may have a line
+			// break.
 			s.PrintFmt = strings.Trim(rest[strings.Index(rest, "print fmt:")+len("print fmt:"):],
 				" \t\r\n\x00")
 			after = ""
@@ -77,9 +77,9 @@ func (o *Options) parseFormat(system string, text []byte) (*event.Schema, error)
 	return s, nil
 }
 
-// asDeclared gives the parameters of a system call the sizes and signs of their C types. The format says
-// that each is an unsigned register of 8 bytes. A call that takes an int reads the lower half of it, and
-// leaves to its caller what is in the upper one.
+// asDeclared sets the sizes and signs of a system call's parameters by their C types. In the
+// format, each is an unsigned register of 8 bytes. But a call with an int parameter uses only the
+// lower half of the register, and the upper half may have any value.
 func asDeclared(s *event.Schema) {
 	for i := range s.Fields {
 		f := &s.Fields[i]
@@ -100,8 +100,9 @@ func asDeclared(s *event.Schema) {
 // parseField parses "unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;".
 func parseField(text string) (event.Field, error) {
 	var f event.Field
-	// The declaration ends where the attributes begin: a function pointer
-	// or a nested type could hold a semicolon of its own.
+	// The declaration ends where the attributes begin, not at the first
+	// semicolon: a function pointer or a nested type could have a semicolon of
+	// its own.
 	i := strings.Index(text, "offset:")
 	if i < 0 {
 		return f, fmt.Errorf("field without an offset")
@@ -151,8 +152,8 @@ func classify(f *event.Field, decl string) error {
 			continue
 		}
 		if f.Size != 4 {
-			// Such as __data_loc char[][2], of a probe's argument +0(%di):string[2]: the places of two
-			// texts. A field that is not understood is its bytes; the others are what they are.
+			// For example __data_loc char[][2] of a probe's argument +0(%di):string[2]: the
+			// locators of two texts. Such a field is shown as bytes.
 			f.Kind = event.Bytes
 			return nil
 		}
@@ -181,9 +182,9 @@ func classify(f *event.Field, decl string) error {
 	return nil
 }
 
-// sequence classifies an array of elements of a type and size. A char array
-// is text, signed or not: kernels from 6.2 on compile with unsigned char
-// and say signed:0 for every comm.
+// sequence classifies an array of elements of a type and size. A char array is
+// text, whether signed or not: kernels from 6.2 on are compiled with unsigned
+// char, so their formats have signed:0 for every comm.
 func sequence(elem string, size int) (event.Kind, int) {
 	switch {
 	case elem == "char" || elem == "signed char":
@@ -198,8 +199,8 @@ func sequence(elem string, size int) (event.Kind, int) {
 	return event.Bytes, 0
 }
 
-// splitDecl takes "const char * name", "u8 name[16]" or "__data_loc char[]
-// name" apart. dims is the text in the brackets after the name.
+// splitDecl splits "const char * name", "u8 name[16]" or "__data_loc char[]
+// name" into type and name. dims is the text in the brackets after the name.
 func splitDecl(decl string) (typ, name, dims string, isArray bool) {
 	decl = strings.TrimSpace(decl)
 	if strings.HasSuffix(decl, "]") {
@@ -219,8 +220,8 @@ func isIdent(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// markBitmasks turns the arrays of long that the print fmt shows as a set
-// into bitmasks: their declaration does not tell.
+// markBitmasks changes arrays of long that the print fmt shows as a set to
+// bitmasks. Their declarations do not distinguish them from other arrays.
 func markBitmasks(s *event.Schema) {
 	for _, call := range []string{
 		"__get_bitmask(", "__get_cpumask(", "__get_rel_bitmask(", "__get_rel_cpumask(",

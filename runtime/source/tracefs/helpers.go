@@ -2,13 +2,13 @@ package tracefs
 
 import "strconv"
 
-// This file prints arrays and dumps as the kernel's helpers do, from bytes.
+// This file prints bytes as arrays and dumps, like the kernel's helpers.
 
 func appendHexNumber(dst []byte, v uint64) []byte {
 	return strconv.AppendUint(append(dst, "0x"...), v, 16)
 }
 
-// appendHexString is __print_hex and, joined, __print_hex_str.
+// appendHexString prints like __print_hex or, if joined, like __print_hex_str.
 func appendHexString(dst, data []byte, n int, joined bool) []byte {
 	n = min(n, len(data))
 	for i := range max(n, 0) {
@@ -20,7 +20,7 @@ func appendHexString(dst, data []byte, n int, joined bool) []byte {
 	return dst
 }
 
-// appendArray is __print_array: {0x1,0x2}.
+// appendArray prints like __print_array: {0x1,0x2}.
 func appendArray(dst, data []byte, count, size int) []byte {
 	dst = append(dst, '{')
 	for i := 0; i < count && len(data) > 0; i++ {
@@ -49,8 +49,8 @@ const (
 	dumpOffset  = 2
 )
 
-// appendHexDump is __print_hex_dump: lines of row bytes in groups, each group
-// one little-endian number, with the text beside it if ascii.
+// appendHexDump prints like __print_hex_dump: lines of row bytes in groups,
+// each group one little-endian number, followed by the text if ascii.
 func appendHexDump(dst []byte, prefix string, kind, row, group int, data []byte, ascii bool) []byte {
 	if row != 16 && row != 32 {
 		row = 16
@@ -94,7 +94,8 @@ func appendHexDump(dst []byte, prefix string, kind, row, group int, data []byte,
 	return dst
 }
 
-// mcErrorType is mc_event_error_type of linux/edac.h (ras:mc_event).
+// mcErrorType returns the text of mc_event_error_type of linux/edac.h (for
+// ras:mc_event).
 func mcErrorType(v uint64) string {
 	switch v {
 	case 0:

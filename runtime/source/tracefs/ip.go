@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// appendIP is %pI4 %pi4 %pI6 %pi6 %pI6c and %pIS with its letters: p port,
-// f flow, s scope, c compressed, h n b l byte order. i means fixed width for
-// IPv4 and no colons for IPv6.
+// appendIP prints %pI4 %pi4 %pI6 %pi6 %pI6c and %pIS with its letters: p port,
+// f flow, s scope, c compressed, h n b l byte order. A small i means fixed
+// width for IPv4 and no colons for IPv6.
 func appendIP(dst, data []byte, ext string) []byte {
 	switch ext[1] {
 	case '4':
@@ -19,8 +19,8 @@ func appendIP(dst, data []byte, ext string) []byte {
 	return appendSockaddr(dst, data, ext)
 }
 
-// hostOrder reports that letters ask for an IPv4 address in host order, which
-// is little-endian here.
+// hostOrder reports that letters select an IPv4 address in host order, which is
+// little-endian here.
 func hostOrder(letters string) bool {
 	return letters != "" && (letters[0] == 'h' || letters[0] == 'l')
 }
@@ -120,8 +120,8 @@ const (
 	afInet6 = 10
 )
 
-// appendSockaddr is %pIS: must match struct sockaddr_in and sockaddr_in6 in
-// uapi/linux/in.h and in6.h.
+// appendSockaddr prints %pIS. The offsets must match struct sockaddr_in and
+// sockaddr_in6 in uapi/linux/in.h and in6.h.
 func appendSockaddr(dst, data []byte, ext string) []byte {
 	letters := ext[2:]
 	has := func(c string) bool { return strings.Contains(letters, c) }

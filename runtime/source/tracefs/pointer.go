@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// This file prints the kernel's %p conversions. They are of two sorts: those
-// of an address (%p %px %pS), which get a number, and those of the data
-// behind it (%pI4 %pM %pU), which get bytes of the record. Bytes that a
-// short record lacks are printed as zeros.
+// This file prints the kernel's %p conversions. Some print an address (%p %px
+// %pS); their argument is a number. Others print the data at the address (%pI4
+// %pM %pU); their argument is bytes of the record. Bytes that a short record
+// lacks are printed as zeros.
 
 // pointerKind is the kind of argument of a %p conversion.
 type pointerKind uint8
@@ -68,14 +68,15 @@ func (s *spec) appendAddress(dst []byte, addr uint64, o *Options) []byte {
 	return p.appendNumber(dst, addr, 16, 0, false)
 }
 
-// appendSymbol prints the function of an address: name+0xoff/0xsize for %pS
-// and %pB, the name for %ps; 0xaddress if there is none.
+// appendSymbol prints the function at an address: name+0xoff/0xsize for %pS and
+// %pB, the name for %ps; the address in hex if no function is known.
 func (s *spec) appendSymbol(dst []byte, addr uint64, o *Options) []byte {
 	start := len(dst)
 	look := addr
 	back := s.ext[0] == 'B'
 	if back {
-		// A return address may be the first byte of the next function.
+		// After a call at the end of a function, the return address is the
+		// first byte of the next function.
 		look--
 	}
 	name, off, size, ok := "", uint64(0), uint64(0), false
@@ -130,7 +131,7 @@ func (s *spec) appendData(dst, data []byte) []byte {
 	return s.justify(dst, start)
 }
 
-// AppendPointer prints data as %p with the letters ext does: "I4" is an IPv4
+// AppendPointer prints data like %p with the letters ext: "I4" is an IPv4
 // address, "M" a MAC.
 func AppendPointer(dst, data []byte, ext string) []byte {
 	s := spec{ext: ext, width: -1, prec: -1}
@@ -156,7 +157,8 @@ func appendByte(dst []byte, c byte, digits string) []byte {
 	return append(dst, digits[c>>4], digits[c&15])
 }
 
-// appendHex is %*ph: up to 64 bytes, separated as the letter after h says.
+// appendHex prints %*ph: up to 64 bytes, with the separator that the letter
+// after h selects.
 func (s *spec) appendHex(dst, data []byte) []byte {
 	n := 1
 	if s.width >= 0 {
@@ -182,7 +184,7 @@ func (s *spec) appendHex(dst, data []byte) []byte {
 	return dst
 }
 
-// bitmapWord is bits 32*i to 32*i+31.
+// bitmapWord returns bits 32*i to 32*i+31.
 func bitmapWord(data []byte, i int) uint32 {
 	var w [4]byte
 	if 4*i < len(data) {
@@ -191,7 +193,7 @@ func bitmapWord(data []byte, i int) uint32 {
 	return binary.LittleEndian.Uint32(w[:])
 }
 
-// appendBitmap is %*pb: hex in groups of 32 bits, the highest first.
+// appendBitmap prints %*pb: hex in groups of 32 bits, the highest first.
 func appendBitmap(dst, data []byte, n int) []byte {
 	for i := (n+31)/32 - 1; i >= 0; i-- {
 		w, width := bitmapWord(data, i), 32
@@ -207,7 +209,7 @@ func appendBitmap(dst, data []byte, n int) []byte {
 	return dst
 }
 
-// appendBitList is %*pbl: 0-3,5.
+// appendBitList prints %*pbl: 0-3,5.
 func appendBitList(dst, data []byte, n int) []byte {
 	n = min(n, 8*len(data))
 	first := true
@@ -236,7 +238,7 @@ func appendBitList(dst, data []byte, n int) []byte {
 	return dst
 }
 
-// appendMAC is %pM, %pMF (dashes), %pMR (reversed) and %pm (no separator).
+// appendMAC prints %pM, %pMF (dashes), %pMR (reversed) and %pm (no separator).
 func appendMAC(dst, data []byte, ext string) []byte {
 	sep, reversed := byte(':'), false
 	if len(ext) > 1 {
@@ -260,14 +262,14 @@ func appendMAC(dst, data []byte, ext string) []byte {
 	return dst
 }
 
-// The order in which the bytes of a UUID are shown: as they are, or with the
+// The order in which the bytes of a UUID are printed: unchanged, or with the
 // first three groups little-endian.
 var (
 	uuidBE = [16]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 	uuidLE = [16]int{3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15}
 )
 
-// appendUUID is %pU[bBlL].
+// appendUUID prints %pU[bBlL].
 func appendUUID(dst, data []byte, ext string) []byte {
 	order, digits := &uuidBE, lowerHex
 	if len(ext) > 1 {

@@ -11,13 +11,14 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file shows one value of a field as the kernel prints it within an event:
-// NET_RX for 3, where the print fmt has "vec=%u [action=%s]". The part of the
-// print fmt that depends on this field only is evaluated on a record that has
-// nothing but the value. A text that needs other fields too, as the exit reason
-// of kvm_exit needs the vendor, is not told by a value: such a field stays a number.
+// This file prints one value of a field like the kernel does within an event: NET_RX
+// for 3, where the print fmt has "vec=%u [action=%s]". The part of the print fmt
+// that depends on this field only is evaluated on a record that has only this value.
+// If the text needs other fields too, the field is printed as a number; for example,
+// the exit reason of kvm_exit depends on the vendor.
 
-// attachShown settles which fields have values that are not read as they are.
+// attachShown sets the function that prints values, for fields whose values are
+// not printed as plain numbers.
 func attachShown(s *event.Schema, get func() *printer) {
 	calls := s.System == "raw_syscalls" || s.System == "syscalls"
 	for i := range s.Fields {
@@ -36,12 +37,13 @@ func attachShown(s *event.Schema, get func() *printer) {
 	}
 }
 
-// minorBits is how many bits of a dev_t are the minor number inside the kernel:
+// minorBits is the number of bits of the minor number in the kernel's dev_t:
 // MINORBITS of include/linux/kdev_t.h.
 const minorBits = 20
 
-// shownDevice is a device as lsblk and /sys/dev name it, 254:1. Print fmts have
-// a comma in some events and a colon in others; results may have both.
+// shownDevice prints a device in the form of lsblk and /sys/dev, 254:1. The
+// print fmts of some events have a comma, others a colon; the same form here
+// makes results comparable.
 func shownDevice(v event.Value) (string, bool) {
 	if !v.Numeric() {
 		return "", false
@@ -51,7 +53,8 @@ func shownDevice(v event.Value) (string, bool) {
 	return string(strconv.AppendUint(append(text, ':'), uint64(dev&(1<<minorBits-1)), 10)), true
 }
 
-// shownReturn is what a system call returned: an error's number with its name.
+// shownReturn prints the return value of a system call if it is an error: the
+// number with its name.
 func shownReturn(v event.Value) (string, bool) {
 	n := v.Int()
 	if !v.Numeric() || n >= 0 || n < -4095 {
@@ -61,7 +64,7 @@ func shownReturn(v event.Value) (string, bool) {
 	return strconv.FormatInt(n, 10) + " " + name, name != ""
 }
 
-// fieldText is the part of the print fmt for a value of field i.
+// fieldText evaluates the part of the print fmt for field i with a value.
 func (p *printer) fieldText(i int, v event.Value) (string, bool) {
 	f := &p.schema.Fields[i]
 	if p.reason != nil {
@@ -91,10 +94,11 @@ func (p *printer) fieldText(i int, v event.Value) (string, bool) {
 	return string(text), len(text) > 0 && string(text) != unknownText
 }
 
-// store puts a value where the field lies; false if the field cannot have it.
+// store writes a value into the bytes of a field; false if the field cannot
+// have this value.
 func store(f *event.Field, place []byte, v event.Value) bool {
 	switch {
-	case v.Kind == event.ListValue: // an array as a function of a script has it
+	case v.Kind == event.ListValue: // an array, from a function of a script
 		return storeList(f, place, v.List())
 	case f.Kind != event.Int:
 		return v.Kind == event.StrValue && len(v.String()) == len(place) && copy(place, v.String()) > 0
@@ -108,7 +112,7 @@ func store(f *event.Field, place []byte, v event.Value) bool {
 	return ok && back == v.Int()
 }
 
-// storeList puts the elements of an array where it lies.
+// storeList writes the elements of an array into the bytes of its field.
 func storeList(f *event.Field, place []byte, list []event.Value) bool {
 	if f.Elem != 1 && f.Elem != 2 && f.Elem != 4 && f.Elem != 8 || len(list)*f.Elem != len(place) {
 		return false
@@ -124,8 +128,9 @@ func storeList(f *event.Field, place []byte, list []event.Value) bool {
 	return true
 }
 
-// runOf are the conversions that show field i: one that is more than its number,
-// with those beside it that show the field too, as the %s%s of prev_state.
+// runOf returns the conversions that print field i: one that prints more than
+// the number, and adjacent ones that print the same field, like the %s%s of
+// prev_state.
 func (p *printer) runOf(i int, field string) []op {
 	if run, ok := p.runs[i]; ok {
 		return run
@@ -152,10 +157,10 @@ func (p *printer) runOf(i int, field string) []op {
 	return nil
 }
 
-// beside reports that what stands between two conversions keeps them one text.
+// beside reports that two conversions with lit between them print one text.
 func beside(lit string) bool { return lit == "" || len(lit) == 1 && strings.Contains(",:|+-./", lit) }
 
-// named reports that the conversion shows more than the number.
+// named reports that the conversion prints more than the number.
 func (o *op) named() bool {
 	switch o.kind {
 	case opText, opTextAddr, opData, opDataAddr:
@@ -166,8 +171,8 @@ func (o *op) named() bool {
 	return false
 }
 
-// onlyField is the field that the text of a conversion depends on, "" if it
-// depends on none, on several, or on more than the event.
+// onlyField returns the only field on which the text of a conversion depends;
+// "" if it depends on none or several, or on values outside of the event.
 func onlyField(o *op, tree c.Node) string {
 	if o.arg == nil || o.width != nil || o.prec != nil || tree == nil {
 		return ""

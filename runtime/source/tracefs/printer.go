@@ -10,10 +10,10 @@ import (
 	"ppscript/runtime/expr/c"
 )
 
-// This file renders events as the kernel does: it parses the print fmt, which
+// This file renders events like the kernel does. It parses the print fmt, which
 // is the argument list of a C printf call, and compiles each argument once.
 //
-// Not everything that a print fmt says can be had outside of the kernel:
+// Some parts of a print fmt cannot be computed outside of the kernel:
 //
 //   - names of enumerators: Options.Enums, else the entry of the table is
 //     left out and its value prints as hex;
@@ -22,13 +22,12 @@ import (
 //   - kernel functions and members of kernel structures: the whole event is
 //     printed as name=value, because its text would make no sense.
 //
-// A value that a record is too short or too damaged for is "?" too.
+// A value that a short or damaged record lacks is "?" too.
 
-// unknownText stands for a text that cannot be known.
+// unknownText is printed for a text that cannot be computed.
 const unknownText = "?"
 
-// A printer renders the events of one schema. It has scratch memory, so one
-// goroutine at a time uses it.
+// A printer renders the events of one schema. mu guards its scratch memory.
 type printer struct {
 	schema *event.Schema
 	opt    *Options
@@ -41,10 +40,10 @@ type printer struct {
 	frame  expr.Frame
 	texts  map[string]string // results of SymbolicOf, bounded by maxTexts
 	symbol map[string]int    // field to op, for SymbolicOf
-	runs   map[int][]op      // of fields that were asked for, for shown
+	runs   map[int][]op      // results of runOf, by field
 }
 
-// An opKind says which code prints an op.
+// An opKind selects the code that prints an op.
 type opKind uint8
 
 const (
@@ -53,9 +52,9 @@ const (
 	opChar
 	opText     // a text of the record, or made by a helper
 	opTextAddr // an address to text
-	opAddress  // %p and its kin
-	opData     // %pI4 and its kin, of bytes
-	opDataAddr // the same of an address into the record
+	opAddress  // %p and other conversions of addresses
+	opData     // %pI4 and other conversions of data, with bytes
+	opDataAddr // like opData, with the address of data in the record
 	opUnknown  // "?"
 )
 
@@ -139,14 +138,15 @@ func (p *printer) appendText(dst []byte, e *event.Event) []byte {
 	p.frame.Event = nil
 	p.mu.Unlock()
 	if p.schema.System == noTracepoints {
-		// A text that somebody wrote into the trace brings its own end of the line.
+		// A text that a user wrote into the trace may have its own line break at
+		// the end.
 		return bytes.TrimSuffix(dst, []byte("\n"))
 	}
 	return dst
 }
 
-// appendOp renders one piece. A failed evaluation prints as "?" and does not
-// spoil the others.
+// appendOp renders one piece. If its evaluation fails, it prints "?"; the other
+// pieces are not affected.
 func (p *printer) appendOp(dst []byte, o *op) []byte {
 	dst = append(dst, o.lit...)
 	if o.kind == opLit {
@@ -194,8 +194,8 @@ func (p *printer) appendOp(dst []byte, o *op) []byte {
 	return dst
 }
 
-// appendPointed is %s of an address: text in the record, or a string constant
-// of the kernel.
+// appendPointed prints %s with an address: text in the record, or a string
+// constant of the kernel.
 func (p *printer) appendPointed(dst []byte, s *spec, addr uint64) []byte {
 	if addr == 0 {
 		return s.appendString(dst, "(null)")
@@ -212,11 +212,11 @@ func (p *printer) appendPointed(dst []byte, s *spec, addr uint64) []byte {
 	return appendHexNumber(dst, addr)
 }
 
-// maxTexts bounds the names that SymbolicOf keeps; a table has up to 200, but
-// combinations of flags and unknown numbers come on top.
+// maxTexts bounds the texts that symbolicOf caches. A table has up to 200
+// names, but there are also combinations of flags and unknown numbers.
 const maxTexts = 4096
 
-// symbolicOf renders the argument that names a field.
+// symbolicOf renders the argument that prints a field by a table of names.
 func (p *printer) symbolicOf(field string, e *event.Event) (string, bool) {
 	i, ok := p.symbol[field]
 	if !ok || p.reason != nil {

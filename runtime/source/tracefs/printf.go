@@ -2,9 +2,9 @@ package tracefs
 
 import "strings"
 
-// This file is the kernel's vsnprintf for numbers and texts. It follows the
-// kernel where that differs from C: "%#x" of 0 is 0x0, a NUL in a char array
-// ends it, "%p" takes letters for the type of its target. Pointers are in
+// This file implements the kernel's vsnprintf for numbers and texts. It follows
+// the kernel where it differs from C: "%#x" of 0 is 0x0, a NUL in a char array
+// ends it, and letters after "%p" select the type of the data. Pointers are in
 // pointer.go.
 
 // A spec is one conversion of a format string.
@@ -12,7 +12,7 @@ type spec struct {
 	left, plus, space, alt, zero bool
 
 	width, prec         int  // -1 if not given
-	starWidth, starPrec bool // taken from the arguments
+	starWidth, starPrec bool // the width or precision is an argument
 	size                int  // bytes that the length modifier selects: 1, 2, 4, 8
 	verb                byte // d u o x X c s p
 	ext                 string
@@ -25,8 +25,8 @@ type piece struct {
 	spec
 }
 
-// parsePieces splits a format string. An unknown conversion ends the output
-// in the kernel; here it stands for itself, so that the rest is seen.
+// parsePieces splits a format string. In the kernel, an unknown conversion ends
+// the output; here it is printed as it is, so that the rest is printed too.
 func parsePieces(format string) []piece {
 	var pieces []piece
 	var lit strings.Builder
@@ -56,8 +56,8 @@ func parsePieces(format string) []piece {
 	return pieces
 }
 
-// parseSpec reads the conversion behind a percent sign and returns its
-// length, 0 if it is none.
+// parseSpec parses the conversion after a percent sign and returns its length;
+// 0 if it is invalid.
 func parseSpec(f string) (s spec, n int) {
 	i := 0
 	at := func() byte {
@@ -141,7 +141,8 @@ flags:
 func isAlnum(c byte) bool { return c != '_' && isIdent(c) }
 
 // maxPad bounds widths and precisions, which a damaged format or record could
-// make huge. The kernel's own bound for widths is 2^23; no event comes near.
+// make huge. The kernel's bound for widths is 2^23; real events use far smaller
+// ones.
 const maxPad = 4096
 
 // setWidth applies a width that came as an argument.
@@ -157,8 +158,8 @@ func (s *spec) setWidth(v int64) {
 // the kernel and unlike C.
 func (s *spec) setPrec(v int64) { s.prec = int(min(max(v, 0), maxPad)) }
 
-// appendInt prints v, which holds the argument extended to 64 bits by its own
-// type, as the conversion says.
+// appendInt prints v by the conversion. v is the argument, extended to 64 bits
+// by its own type.
 func (s *spec) appendInt(dst []byte, v uint64) []byte {
 	base := uint64(10)
 	switch s.verb {

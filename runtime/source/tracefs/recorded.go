@@ -10,11 +10,11 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file renders events of another machine by what a recording has of it: its
-// symbols and its string constants.
+// This file renders events of another machine with the symbols and string
+// constants in a recording.
 
-// Recorded are the facts of a recorded kernel: the texts of its kallsyms and
-// printk_formats, either of which may be empty. They are read at the first question.
+// Recorded returns the Options for a recorded kernel, from the texts of its kallsyms
+// and printk_formats. Either text may be empty. They are parsed at the first use.
 func Recorded(kallsyms, printkFormats string) *Options {
 	o := new(Options)
 	if kallsyms != "" {
@@ -28,7 +28,7 @@ func Recorded(kallsyms, printkFormats string) *Options {
 	return o
 }
 
-// ParseFormat parses a tracepoint's format file. Schema.Text renders by o.
+// ParseFormat parses a tracepoint's format file. Schema.Text uses o.
 func (o *Options) ParseFormat(system string, text []byte) (*event.Schema, error) {
 	return o.parseFormat(system, text)
 }
@@ -38,7 +38,7 @@ type functions []function
 
 type function struct {
 	addr uint64
-	name string // with " [module]" behind it if it is of one
+	name string // followed by " [module]" if it is in a module
 }
 
 // parseKallsyms reads lines of "ffffffff81000000 T _text	[module]".
@@ -69,7 +69,8 @@ func parseKallsyms(text string) (all functions) {
 	return all
 }
 
-// find is the function that an address lies in. The last one has no known end.
+// find returns the function that contains an address. The end of the last
+// function is unknown, so only its first byte is found.
 func (f functions) find(addr uint64) (name string, off, size uint64, ok bool) {
 	i := sort.Search(len(f), func(i int) bool { return f[i].addr > addr })
 	if i == 0 || i == len(f) && addr != f[i-1].addr {
@@ -79,7 +80,7 @@ func (f functions) find(addr uint64) (name string, off, size uint64, ok bool) {
 	if i < len(f) {
 		size = f[i].addr - at.addr
 	}
-	// Of several names of one address the first counts, as in the kernel.
+	// Of several names of one address, the first is used, as in the kernel.
 	for i > 1 && f[i-2].addr == at.addr {
 		i--
 		at = f[i-1]

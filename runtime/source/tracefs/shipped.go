@@ -22,13 +22,13 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file is the catalogue of formats for machines whose tracefs may not be read: a script can be
-// checked and explained by them, on a laptop or in a container. Nothing is ever opened by them: numbers
-// of events are those of one boot, so the catalogue has none.
+// This file reads the catalogue of shipped formats. They are used to check and explain scripts if
+// tracefs cannot be read, on a laptop or in a container. They are never used to open events: the
+// numbers of events are valid for one boot only, so the catalogue has none.
 //
-// The catalogue has all tracepoints of some stock kernels, each text of a format once with the kernels
-// whose text it is: 7 MB, of which compression leaves 200 kB. `make formats` makes it from the guests of
-// tests/vm, and TestShippedFormatsAreThoseOfGuests there compares it with them.
+// The catalogue has all tracepoints of some stock kernels. Each distinct text of a format is stored
+// once, with the list of its kernels: 7 MB, compressed to 200 kB. `make formats` makes it from the
+// guests of tests/vm, and TestShippedFormatsAreThoseOfGuests there compares it with them.
 
 //go:embed shipped.zst
 var shippedBytes []byte
@@ -47,10 +47,10 @@ type shippedFormats struct {
 	systems map[string]map[string][]byte
 }
 
-// noNumber is the line of a format in place of the event's number.
+// noNumber replaces the line with the event's number in a format.
 const noNumber = "ID: 0\n"
 
-// EncodeShipped makes the catalogue: for each kernel the texts of its format files, by "sys:name".
+// EncodeShipped makes the catalogue from the texts of format files, by kernel and "sys:name".
 func EncodeShipped(formats map[ShippedKernel]map[string]string) ([]byte, error) {
 	kernels := slices.SortedFunc(maps.Keys(formats), func(a, b ShippedKernel) int {
 		return strings.Compare(a.Arch+a.Release, b.Arch+b.Release)
@@ -65,7 +65,7 @@ func EncodeShipped(formats map[ShippedKernel]map[string]string) ([]byte, error) 
 			of[v] = append(of[v], strconv.Itoa(i))
 		}
 	}
-	// Versions of one event stand beside each other, which compresses best.
+	// The versions of one event are adjacent, which compresses best.
 	for _, v := range slices.SortedFunc(maps.Keys(of), func(a, b version) int {
 		return strings.Compare(a.event+"\n"+a.text, b.event+"\n"+b.text)
 	}) {
@@ -79,7 +79,8 @@ func EncodeShipped(formats map[ShippedKernel]map[string]string) ([]byte, error) 
 	return w.EncodeAll(text.Bytes(), nil), w.Close()
 }
 
-// WithoutNumber is the text of a format file as the catalogue has it.
+// WithoutNumber returns the text of a format file without the event's number,
+// for the catalogue.
 func WithoutNumber(format string) string {
 	var b strings.Builder
 	for line := range strings.Lines(format) {
@@ -91,7 +92,7 @@ func WithoutNumber(format string) string {
 	return b.String()
 }
 
-// decodeShipped reads a catalogue.
+// decodeShipped decodes a catalogue.
 func decodeShipped(packed []byte) ([]*shippedFormats, error) {
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {
@@ -139,7 +140,7 @@ func decodeShipped(packed []byte) ([]*shippedFormats, error) {
 	return all, nil
 }
 
-// shipped are the formats of all kernels that are shipped.
+// shipped returns the formats of all kernels in the catalogue.
 var shipped = sync.OnceValue(func() []*shippedFormats {
 	all, err := decodeShipped(shippedBytes)
 	if err != nil {
@@ -148,8 +149,9 @@ var shipped = sync.OnceValue(func() []*shippedFormats {
 	return all
 })
 
-// nearestKernel chooses the formats for a kernel of an architecture: the newest that are not newer than it,
-// else the oldest; those of amd64 where there are none of the architecture.
+// nearestKernel chooses the shipped formats for the running kernel: of the newest kernel that is
+// not newer than running, else of the oldest. If the catalogue has no kernel of the architecture,
+// it uses amd64.
 func nearestKernel(all []*shippedFormats, arch string, running kernel.Version) (best *shippedFormats) {
 	if !slices.ContainsFunc(all, func(s *shippedFormats) bool { return s.kernel.Arch == arch }) {
 		arch = "amd64"
@@ -180,7 +182,7 @@ func ShippedKernels() (list []ShippedKernel) {
 	return list
 }
 
-// Shipped returns the formats that are shipped of a kernel; nil if there are none.
+// Shipped returns the shipped formats of a kernel; nil if there are none.
 func Shipped(k ShippedKernel) *FS {
 	for _, s := range shipped() {
 		if s.kernel == k {
@@ -195,8 +197,8 @@ func newShipped(s *shippedFormats, why error) *FS {
 	return &FS{Options: &Options{Enums: enums}, schemas: map[string]*event.Schema{}, shipped: s, why: why}
 }
 
-// FindFormats returns this machine's tracefs or, where that cannot be read, the formats that are shipped of a
-// kernel like this one: for describing and checking scripts. To open events, use Find.
+// FindFormats returns this machine's tracefs or, if that cannot be read, the shipped formats of a
+// similar kernel. It is for describing and checking scripts; to open events, use Find.
 func FindFormats() *FS {
 	f, err := Find()
 	if err == nil {
@@ -215,7 +217,8 @@ func FindFormats() *FS {
 	return newShipped(nearestKernel(shipped(), runtime.GOARCH, running), err)
 }
 
-// Instead says that formats are shipped ones, of which kernel, and why; "" for those of this machine.
+// Instead returns the message that shipped formats are used, of which kernel, and why; "" if the
+// formats are this machine's.
 func (f *FS) Instead() string {
 	if f.shipped == nil {
 		return ""
@@ -223,7 +226,8 @@ func (f *FS) Instead() string {
 	return fmt.Sprintf("tracepoints are taken as %s has them: %v", f.shipped.kernel, f.why)
 }
 
-// notShipped makes err, that an event is not there, an event of which nothing can be said.
+// notShipped converts err, that an event does not exist. With shipped formats, this kernel
+// may still have the event, so the result is that this cannot be checked.
 func (f *FS) notShipped(name string, err error) error {
 	if f.shipped == nil {
 		return err

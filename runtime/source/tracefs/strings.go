@@ -9,9 +9,9 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// parseStrings reads the text of tracefs's printk_formats, also of the copy in
-// a recording: the addresses of string constants that records point to (the
-// field s of rcu:rcu_utilization). The result suits Options.Strings.
+// parseStrings parses the text of tracefs's printk_formats, or of the copy in a
+// recording: the string constants at addresses that records have (the field s
+// of rcu:rcu_utilization). The result is for Options.Strings.
 func parseStrings(text string) func(addr uint64) (string, bool) {
 	byAddr := map[uint64]string{}
 	for line := range strings.Lines(text) {
@@ -32,7 +32,7 @@ func parseStrings(text string) func(addr uint64) (string, bool) {
 	}
 }
 
-// unescapeC undoes the escapes that the kernel writes there.
+// unescapeC undoes the kernel's escapes in printk_formats.
 func unescapeC(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -40,7 +40,8 @@ func unescapeC(s string) string {
 	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`, `\"`, `"`).Replace(s)
 }
 
-// kernelStrings reads this kernel's table at the first question.
+// kernelStrings returns a look-up in this kernel's table, which is read at the
+// first use.
 func kernelStrings(root string) func(addr uint64) (string, bool) {
 	table := sync.OnceValue(func() func(uint64) (string, bool) {
 		text, _ := privilege.ReadFile(privilege.Kernel, filepath.Join(root, "printk_formats"))

@@ -11,12 +11,12 @@ import (
 type table struct {
 	*event.Symbols
 	field string // the only field in the value's expression, "" if there is none or several
-	exact bool   // the value is the field as it is
+	exact bool   // the value is the field itself, not an expression on it
 }
 
 // symbols returns the helper __print_symbolic(value, {v, "n"}, ...) or
-// __print_flags(value, "delim", {v, "n"}, ...). Package expr has both; these
-// here note the tables and forgive entries that nobody knows the value of.
+// __print_flags(value, "delim", {v, "n"}, ...). Package expr has both; the
+// versions here also collect the tables, and skip entries with unknown values.
 func (b *builder) symbols(flags bool) func(*cexpr.Call) (expr.Node, error) {
 	return func(k *cexpr.Call) (expr.Node, error) {
 		value, err := k.IntAs(0, c.TULong)
@@ -41,9 +41,9 @@ func (b *builder) symbols(flags bool) func(*cexpr.Call) (expr.Node, error) {
 	}
 }
 
-// add takes one { value, "name" }. Left out are enumerators that nobody knows,
-// the { -1, NULL } at the end of some tables, and names that are empty: the
-// kernel prints a number where nothing was printed.
+// add adds one { value, "name" }. It leaves out unknown enumerators, the { -1,
+// NULL } at the end of some tables, and empty names: for an empty name the
+// kernel prints the number.
 func (t *table) add(k *cexpr.Call, entry c.Node) {
 	pair, ok := entry.(*c.Brace)
 	if !ok || len(pair.List) != 2 {
@@ -58,13 +58,14 @@ func (t *table) add(k *cexpr.Call, entry c.Node) {
 		return
 	}
 	if _, dup := t.Names[uint64(v)]; dup {
-		return // the first one wins
+		return // the first name of a value counts
 	}
 	t.Names[uint64(v)] = name.Value
 	t.Order = append(t.Order, uint64(v))
 }
 
-// fieldIn names the field that an expression reads, if it is only one.
+// fieldIn returns the name of the field that an expression reads, if there is
+// only one. exact means that the expression is just the field.
 func fieldIn(tree c.Node) (name string, exact bool) {
 	several := false
 	c.Walk(tree, func(n c.Node) {
@@ -92,8 +93,8 @@ func fieldIn(tree c.Node) (name string, exact bool) {
 	return name, exact
 }
 
-// symbolsOf finds the table of a field: one of its plain value if there is
-// one, else one of an expression on it.
+// symbolsOf finds the table of names for a field: a table for the plain value
+// if there is one, else a table for an expression on it.
 func (p *printer) symbolsOf(field string) *event.Symbols {
 	var found *table
 	for i := range p.tables {
