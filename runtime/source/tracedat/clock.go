@@ -6,27 +6,30 @@ import (
 	"sort"
 )
 
-// This file turns times of records into ns. Most clocks count ns already. Those
-// of a guest are brought to the clock of the host it was recorded with, by the
-// corrections that trace-cmd measured between the two while it recorded.
+// This file converts times of records to ns. Most clocks already count ns. The
+// times of a guest (a virtual machine) are converted to the clock of its host,
+// by the corrections that trace-cmd measured between the two clocks while it
+// recorded.
 
-// A clock turns times of a file into ns.
+// A clock converts the times of a file to ns.
 type clock struct {
-	offset int64 // of trace-cmd record --ts-offset
-	// ns = (cycles * mult) >> bits, where the clock counts the CPU's cycles.
+	offset int64 // ns to add, from trace-cmd record --ts-offset
+	// If the clock counts the CPU's cycles, ns = (cycles * mult) >> bits; else
+	// mult is 0.
 	mult, bits uint32
-	shifts     []shifts // by CPU; the last is for further CPUs
-	even       bool     // corrections grow evenly between the measured ones
+	shifts     []shifts // by CPU; the last one is for all further CPUs
+	even       bool     // corrections are interpolated between the measured ones
 }
 
-// shifts are the corrections of a CPU of a guest, by ascending times.
+// shifts are the measured corrections of one CPU of a guest, by ascending
+// times.
 type shifts struct {
 	times, offsets []int64
 	scales         []uint64
-	fractions      []uint64 // bits below the point of scales; nil: none
+	fractions      []uint64 // number of fractional bits of each scale; nil means 0
 }
 
-// settle completes the clock when all options are known.
+// settle completes the clock after all options were read.
 func (k *clock) settle(f *Facts) {
 	if f.Clock == "" {
 		f.Clock = "local"
@@ -41,9 +44,9 @@ func (k *clock) settle(f *Facts) {
 	}
 }
 
-// shift takes the corrections of a guest's times.
+// shift reads the corrections of a guest's times.
 func (k *clock) shift(c *bytecursor.Cursor) {
-	c.U64() // which recording it is related to
+	c.U64() // the identifier of the host's recording
 	const interpolate = 1
 	k.even = c.U32()&interpolate != 0
 	list := func(n int) []uint64 {
@@ -68,7 +71,7 @@ func (k *clock) shift(c *bytecursor.Cursor) {
 	if c.Err != nil {
 		return
 	}
-	// Newer ones have the bits of fractions behind all that.
+	// Newer files have the numbers of fractional bits after the lists.
 	if len(c.B) > 0 {
 		for i := range cpus {
 			n := len(cpus[i].times)
@@ -81,9 +84,9 @@ func (k *clock) shift(c *bytecursor.Cursor) {
 	k.shifts = cpus
 }
 
-// time is the ns of a time of a CPU.
+// time converts a time of a CPU to ns.
 //
-// Fast path: for most clocks it adds nothing.
+// Fast path: for most clocks it only adds the offset.
 func (k *clock) time(t uint64, cpu int32) int64 {
 	if k.shifts != nil {
 		t = uint64(k.corrected(int64(t), cpu))
@@ -98,8 +101,8 @@ func (k *clock) time(t uint64, cpu int32) int64 {
 	return int64(t) + k.offset
 }
 
-// corrected is a guest's time on the host's clock: the correction between the
-// two that were measured before and after it.
+// corrected converts a guest's time to the host's clock, by the corrections
+// that were measured before and after it.
 func (k *clock) corrected(t int64, cpu int32) int64 {
 	s := &k.shifts[min(int(cpu), len(k.shifts)-1)]
 	n := len(s.times)

@@ -9,34 +9,36 @@ import (
 	"strings"
 )
 
-// magic begins every file. perf's tracing data begin with it too, but only
-// within a perf.data.
+// magic begins every file. The tracing data within a perf.data begin with it
+// too.
 const magic = "\x17\x08\x44tracing"
 
-// IsTraceDat reports that a file with this beginning is trace-cmd's.
+// IsTraceDat reports that a file that begins with these bytes is trace-cmd's.
 func IsTraceDat(begin []byte) bool {
 	return len(begin) >= len(magic) && string(begin[:len(magic)]) == magic
 }
 
-// ErrForeign is the cause of errors about files that are no trace.dat of a kind
-// that is read here: they are whole, and no new recording of theirs will do.
+// ErrForeign is the cause of errors about files of a kind that this package
+// cannot read. Such files are not damaged, so that a new recording of the same
+// kind would not help.
 var ErrForeign = errors.New("cannot be read")
 
-// A File is a trace.dat in memory. It does not change.
+// A File is a trace.dat in memory. It does not change after Parse.
 type File struct {
 	Head
 	Facts
-	// Buffers have records; the first is the top one, whose name is empty.
+	// Buffers are the ring buffers. The first is the kernel's top buffer, whose
+	// name is empty.
 	Buffers []Buffer
-	// Warnings tell what is odd although the rest is read.
+	// Warnings describe faults in parts of the file; the rest was read.
 	Warnings []string
-	// Cut says that records are missing at the end of the file.
+	// Cut says that the end of the file, with some records, is missing.
 	Cut bool
 
 	b     []byte
-	unzip string // the algorithm of compressed parts, "" if there are none
+	unzip string // the algorithm of compressed parts, "" without compression
 	clock clock
-	found int // sections of CPUs
+	found int // number of sections with records, in all buffers
 }
 
 // A Head is the beginning of a file.
@@ -54,24 +56,27 @@ type Head struct {
 // A Format is the text of one format file of tracefs.
 type Format struct{ System, Text string }
 
-// Facts are what the options of a file tell.
+// Facts are the values of the options in a file.
 type Facts struct {
-	Uname  string // of the machine
+	Uname  string // uname of the recorded machine
 	Writer string // the version of trace-cmd
 	CPUs   int    // 0 if unknown
-	// Clock is how tracefs calls the clock of the events.
+	// Clock is the name of the events' clock in tracefs.
 	Clock string
-	// Unit is what the clock counts if that is not ns; "" else.
+	// Unit is the unit of the clock if it is not ns; else "".
 	Unit string
-	// WallNS is what to add to a time to have ns since 1970; 0 if unknown.
+	// WallNS is added to a time to get ns since 1970; 0 if unknown.
 	WallNS int64
-	// Overrun is how many records the kernel counted as lost, in all buffers.
+	// Overrun is the number of records that the kernel counted as lost, in all
+	// buffers.
 	Overrun uint64
-	// Guests are the names of the guests that were recorded along with this host.
+	// Guests are the names of the guests that were recorded together with this
+	// host.
 	Guests []string
 }
 
-// A Buffer is one ring buffer of the kernel: the top one, or an instance.
+// A Buffer is one ring buffer of the kernel: the top buffer, or the buffer of
+// an instance of tracefs.
 type Buffer struct {
 	Name  string
 	Clock string // "" means the clock of the file
@@ -86,13 +91,14 @@ type section struct {
 	compressed bool
 }
 
-// maxCPUs and maxSections bound what damaged counts can make us allocate.
+// maxCPUs and maxSections bound the memory that damaged counts can cause to be
+// allocated.
 const (
 	maxCPUs     = 8192
 	maxSections = 1 << 16
 )
 
-// add adds the records of a CPU to a buffer.
+// add adds the section with the records of a CPU to a buffer.
 func (f *File) add(b *Buffer, s section) error {
 	if s.cpu < 0 || s.cpu >= maxCPUs {
 		return fmt.Errorf("CPU: got %d, want at most %d", s.cpu, maxCPUs)
@@ -104,7 +110,7 @@ func (f *File) add(b *Buffer, s section) error {
 	return nil
 }
 
-// Parse reads the description in a file. It keeps b, of which records are views.
+// Parse reads the description in a file. It keeps b; records are views of it.
 func Parse(b []byte) (*File, error) {
 	f := &File{b: b}
 	c := &bytecursor.Cursor{B: b}
@@ -137,7 +143,7 @@ func Parse(b []byte) (*File, error) {
 	return f, nil
 }
 
-// finish settles what depends on several parts.
+// finish sets the values that depend on several parts of the file.
 func (f *File) finish() {
 	f.clock.settle(&f.Facts)
 	left := uint64(len(f.b))
@@ -154,8 +160,9 @@ func (f *File) finish() {
 	}
 }
 
-// bound keeps the records of a CPU within the file. Left is how many bytes the
-// other CPUs leave: none of them shares its bytes with another.
+// bound limits the section of a CPU to the size of the file. left is the number
+// of bytes that are not in other sections, since sections do not overlap. It
+// returns the bytes that are left after this section.
 func (f *File) bound(b *Buffer, s *section, left uint64) uint64 {
 	size := uint64(len(f.b))
 	have := min(size-min(s.off, size), left)
@@ -199,8 +206,8 @@ func (f *File) systems(c *bytecursor.Cursor) {
 	}
 }
 
-// pageSize is the size of a buffer's pages. The head tells the page size of the
-// machine's memory; pages of buffers can be larger since Linux 6.8.
+// pageSize returns the size of a buffer's pages. The head has the page size of
+// the machine's memory; pages of buffers can be larger since Linux 6.8.
 func (f *File) pageSize(b *Buffer) int {
 	if b.page >= minPage && b.page <= maxPage {
 		return b.page
@@ -213,14 +220,14 @@ func (f *File) pageSize(b *Buffer) int {
 	return f.PageSize
 }
 
-// Pages are at least as large as their own header and one record, and at most
-// as the kernel allows sub-buffers to be.
+// Bounds on the size of pages: the least has room for the header and one
+// record, the largest is the kernel's bound for sub-buffers.
 const (
 	minPage = 64
 	maxPage = 1 << 20
 )
 
-// A place is where a member of the page's header lies.
+// A place is the offset and size of a member of the page's header.
 type place struct{ offset, size int }
 
 // pageField finds a line of header_page:

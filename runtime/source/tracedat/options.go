@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Options of both versions, of trace-cmd's own enumeration.
+// Identifiers of options in both versions, from trace-cmd's source.
 const (
 	optionDone      = 0
 	optionDate      = 1
@@ -22,21 +22,22 @@ const (
 	optionGuest     = 13
 	optionTSC       = 14
 	optionText      = 22
-	optionLast      = 64 // beyond it there is none
+	optionLast      = 64 // larger identifiers are invalid
 )
 
-// options takes the options of a file, which say where and how it was made.
+// options reads the options of a file, which describe how and on which machine
+// it was recorded.
 type options struct {
 	file      *File
 	seven     bool
 	cpus      int
-	text      bool              // the output of a latency tracer is there
+	text      bool              // the file has the output of a latency tracer
 	instances []instance        // of version 6
-	sections  map[uint16]uint64 // of version 7: where each is
+	sections  map[uint16]uint64 // of version 7: the offset of each, by its identifier
 }
 
-// take takes one option. An option that is damaged is left out, which is said:
-// none of them is needed to decode records, but those that tell where these are.
+// take reads one option. A damaged option is left out, with a warning: records
+// can be decoded without it, unless it has the offset of the records.
 func (o *options) take(id uint16, body []byte) {
 	f := o.file
 	c := &bytecursor.Cursor{B: body}
@@ -62,7 +63,7 @@ func (o *options) take(id uint16, body []byte) {
 	case optionTimeShift:
 		f.clock.shift(c)
 	case optionTSC:
-		f.clock.mult, f.clock.bits = c.U32(), c.U32() // and an offset, which trace-cmd does not use
+		f.clock.mult, f.clock.bits = c.U32(), c.U32() // an offset follows, which trace-cmd does not use
 	case optionGuest:
 		f.Guests = append(f.Guests, c.CStr())
 	case optionText:
@@ -80,7 +81,7 @@ func (o *options) take(id uint16, body []byte) {
 	}
 }
 
-// buffer takes where the records of a ring buffer are.
+// buffer reads the offsets of a ring buffer's records.
 func (o *options) buffer(c *bytecursor.Cursor) {
 	const maxBuffers = 1024
 	off := c.U64()
@@ -107,7 +108,8 @@ func (o *options) buffer(c *bytecursor.Cursor) {
 	}
 }
 
-// compressedAt reports that the head of a section says that it is compressed.
+// compressedAt reports that the section at this offset is compressed, according
+// to its head.
 func (f *File) compressedAt(at uint64) bool {
 	if at > uint64(len(f.b)) {
 		return false
@@ -117,8 +119,8 @@ func (f *File) compressedAt(at uint64) bool {
 	return c.U16()&flagCompressed != 0
 }
 
-// chosenClock is the one in brackets of "[local] global counter"; a name alone
-// is itself.
+// chosenClock returns the clock in brackets of "[local] global counter". A name
+// alone is returned unchanged.
 func chosenClock(list string) string {
 	if _, rest, ok := strings.Cut(list, "["); ok {
 		name, _, _ := strings.Cut(rest, "]")
@@ -127,7 +129,8 @@ func chosenClock(list string) string {
 	return strings.TrimSpace(list)
 }
 
-// overrun is how many records a CPU lost, by tracefs's per_cpu/cpuN/stats.
+// overrun returns the number of records that a CPU lost, from the text of
+// tracefs's per_cpu/cpuN/stats.
 func overrun(stats string) (n uint64) {
 	for line := range strings.Lines(stats) {
 		name, value, _ := strings.Cut(line, ":")
@@ -140,8 +143,8 @@ func overrun(stats string) (n uint64) {
 	return n
 }
 
-// number reads a decimal or hexadecimal number with a sign. Those of trace-cmd
-// can be negative ones of 64 bits in hexadecimal.
+// number parses a decimal or hexadecimal number with a sign. trace-cmd writes
+// some negative numbers as 64 bits in hexadecimal, without a sign.
 func number(s string) (int64, error) {
 	s = strings.TrimSpace(s)
 	if n, err := strconv.ParseInt(s, 0, 64); err == nil {

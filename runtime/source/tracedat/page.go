@@ -1,28 +1,28 @@
 package tracedat
 
-// This file cuts a page of the kernel's ring buffer into records: struct
-// buffer_data_page and struct ring_buffer_event of the kernel's
+// This file splits a page of the kernel's ring buffer into records. The layouts
+// are struct buffer_data_page and struct ring_buffer_event of the kernel's
 // kernel/trace/ring_buffer.c and include/linux/ring_buffer.h.
 //
-// A page has the time of its first record, how many bytes are used, and then
-// records. Each begins with a word of 32 bits: 5 bits of type or length, 27 of
-// the ns since the record before.
+// A page has the time of its first record, the number of used bytes, and then
+// records. Each record begins with a word of 32 bits: 5 bits of type or length,
+// 27 bits with the ns since the previous record.
 
 const (
-	typePadding    = 29 // nothing, up to the end of the page or for a length
+	typePadding    = 29 // no record, up to the end of the page or for a length
 	typeTimeExtend = 30 // 27+32 bits of ns to add
 	typeTimeStamp  = 31 // 59 bits of the time itself
 
 	timeBits   = 27
 	stampBits  = 59
-	recordHead = 8 // of a record: type, flags, preemption count, pid
+	recordHead = 8 // bytes of a record's head: type, flags, preemption count, pid
 
 	commitSize   = 1<<27 - 1
-	commitMissed = 1 << 31 // records are missing in front of this page
-	commitStored = 1 << 30 // their number is behind the last record
+	commitMissed = 1 << 31 // records are missing before this page
+	commitStored = 1 << 30 // their number follows the last record
 )
 
-// A layout is where the parts of a page lie.
+// A layout has the offsets of the parts of a page.
 type layout struct {
 	size   int // of a page
 	commit place
@@ -46,17 +46,17 @@ func (f *File) layout(b *Buffer) layout {
 	return l
 }
 
-// A page is being cut.
+// A page is a page of the ring buffer that is being split into records.
 type page struct {
-	rest    []byte // not cut yet
+	rest    []byte // the bytes that are not split so far
 	time    uint64 // of the last record
 	missed  bool
 	missing uint64 // how many, 0 if unknown
-	damaged bool   // the rest of it cannot be cut
+	damaged bool   // the rest of the page cannot be split
 	short   bool   // its end is not in the file
 }
 
-// open begins with a page; false if it is too short to have a record.
+// open starts with a page; false if it is too short to have a record.
 func (p *page) open(b []byte, l *layout) bool {
 	*p = page{short: len(b) < l.size}
 	if len(b) < l.data {
@@ -80,7 +80,8 @@ func (p *page) open(b []byte, l *layout) bool {
 	return true
 }
 
-// next is the next record, with p.time as its time; nil at the end of the page.
+// next returns the next record and sets p.time to its time; nil at the end of
+// the page.
 //
 // Fast path: no allocation.
 func (p *page) next() []byte {
@@ -106,7 +107,7 @@ func (p *page) next() []byte {
 		case typePadding:
 			p.time += delta
 			if uint64(second)+4 > uint64(len(p.rest)) {
-				p.rest = nil // it reaches to the end of the page
+				p.rest = nil // the padding reaches to the end of the page
 				return nil
 			}
 			p.rest = p.rest[second+4:]
@@ -124,7 +125,8 @@ func (p *page) next() []byte {
 	return nil
 }
 
-// cut takes a record of size bytes that begins after head bytes.
+// cut returns a record of size bytes that begins after head bytes, and removes
+// it from p.rest.
 func (p *page) cut(head, size int) []byte {
 	end := head + size
 	if end > len(p.rest) {

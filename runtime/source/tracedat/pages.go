@@ -5,36 +5,38 @@ import (
 	"ppscript/runtime/source/bytecursor"
 )
 
-// This file reads the pages of one CPU, which lie in the file one after the
-// other, or in chunks that are compressed each for itself.
+// This file reads the pages of one CPU. They are adjacent in the file, or in
+// chunks that are compressed separately.
 
-// pages are the pages of one CPU.
+// pages reads the pages of one CPU.
 type pages struct {
 	section
 	form   layout
 	reader *Reader
 	buffer int
 	page   page
-	head   Record // the record that comes next, if it is not taken
+	head   Record // the next record, unless taken
 	taken  bool
-	// With stacks: the record behind the head, if it is not the head's stack.
+	// With stacks: the record after the head, if waits. It is not the head's
+	// stack.
 	ahead  Record
 	waits  bool
-	copied []byte // the data of the head, where these would not stay
+	copied []byte // a copy of the head's data, if the next chunk would overwrite them
 
-	whole    []byte // pages that are not read yet, of this chunk
+	whole    []byte // the pages of this chunk that are not read so far
 	chunks   chunks
-	released uint64 // of the section
+	released uint64 // bytes of the section that were passed to Release
 }
 
-// chunks are compressed.
+// chunks are the compressed chunks of a section.
 type chunks struct {
 	remaining int
 	rest      []byte
 	out       []byte
 }
 
-// maxChunk bounds a chunk. trace-cmd makes them of some hundred KiB.
+// maxChunk bounds a decompressed chunk, in bytes. trace-cmd makes chunks of
+// some hundred KiB.
 const maxChunk = 64 << 20
 
 func (p *pages) open() error {
@@ -43,7 +45,7 @@ func (p *pages) open() error {
 		p.whole = b
 		return nil
 	}
-	// The size counts the chunks without their number in front of them.
+	// The size does not include the number of chunks, which precedes them.
 	b = p.reader.file.b[p.off:]
 	c := &bytecursor.Cursor{B: b[:min(uint64(len(b)), p.size+4)], At: int(p.off)}
 	n := c.Count(8)
@@ -101,7 +103,7 @@ func (p *pages) read(to *Record) bool {
 
 func (p *pages) time() int64 { return p.reader.file.clock.time(p.page.time, p.cpu) }
 
-// gap makes the record of what is missing in front of the page.
+// gap makes the Record for the records that are missing before the page.
 func (p *pages) gap(to *Record) {
 	n := p.page.missing
 	if n == 0 {
@@ -128,14 +130,15 @@ func (p *pages) nextPage() bool {
 	}
 }
 
-// giveBack tells of pages that are not read again, some at a time.
+// giveBack passes parts of the file that are not read again to Release, in
+// pieces of 8 MiB or more.
 func (p *pages) giveBack() {
 	const each = 8 << 20
 	at := p.size - uint64(len(p.whole))
 	if p.compressed {
 		at = p.size - uint64(len(p.chunks.rest))
 	}
-	at -= min(at, uint64(p.form.size)) // the page that is read now
+	at -= min(at, uint64(p.form.size)) // without the page that is being read
 	if p.reader.Release != nil && at-min(at, p.released) >= each {
 		p.reader.Release(int(p.off+p.released), int(p.off+at))
 		p.released = at
@@ -164,7 +167,8 @@ func (p *pages) nextChunk() bool {
 	return false
 }
 
-// take takes the next chunk as it lies in the file.
+// take returns the next chunk, still compressed, and its size when
+// decompressed.
 func (z *chunks) take() (data []byte, size int, err error) {
 	c := &bytecursor.Cursor{B: z.rest}
 	packed, whole := c.U32(), c.U32()
@@ -176,7 +180,7 @@ func (z *chunks) take() (data []byte, size int, err error) {
 	return data, int(whole), c.Err
 }
 
-// toLast goes to the last page that may have a record.
+// toLast moves to the last page that may have a record.
 func (p *pages) toLast() {
 	if !p.compressed {
 		n := len(p.whole) / p.form.size

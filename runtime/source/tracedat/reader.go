@@ -5,44 +5,45 @@ import (
 	"fmt"
 )
 
-// A Record is one record of a ring buffer, or a gap between two.
+// A Record is one record of a ring buffer, or a gap between two records.
 type Record struct {
 	Time   int64 // ns, if File.Unit is empty
 	Data   []byte
 	Stack  []byte // addresses of 64 bits, innermost first; nil without Reader.WithStacks
-	Missed uint64 // of a gap: how many records are missing, at least; 0: this is a record
+	Missed uint64 // 0 for a record; for a gap, the least number of missing records
 	CPU    int32
 	Buffer int // position in File.Buffers
 }
 
-// ID is which event it is of: the ID of a format.
+// ID returns the number of the record's event, as in the event's format.
 func (r *Record) ID() uint16 { return le.Uint16(r.Data) }
 
-// TID is the thread that made it.
+// TID returns the thread that wrote the record.
 func (r *Record) TID() int32 { return int32(le.Uint32(r.Data[4:])) }
 
-// A Reader gives the records of all buffers and CPUs, merged by time. It is used
-// by one goroutine.
+// A Reader returns the records of all buffers and CPUs, merged by time. It is
+// used by one goroutine.
 type Reader struct {
 	Tally
 	file   *File
 	stacks stackKind
-	// Release, if set, is told of the parts of the file that are not read again.
+	// Release, if set, is called with parts of the file that are not read again,
+	// so that their memory can be freed.
 	Release func(from, to int)
 	heads   heads
 	unzip   *unzipper // nil unless records are compressed
 	err     error
 }
 
-// A Tally counts what went wrong while records were read.
+// A Tally counts faults while records are read.
 type Tally struct {
 	Missed  uint64 // records in gaps
-	Gaps    uint64 // of unknown size; each counts as one record
+	Gaps    uint64 // gaps of unknown size; each counts as one record in Missed
 	Damaged uint64 // pages that could not be read to their end
-	Short   uint64 // records without the members that all have
+	Short   uint64 // records that are shorter than the head of every record
 }
 
-// Reader begins to read the records.
+// Reader returns a new Reader at the first record.
 func (f *File) Reader() *Reader {
 	r := &Reader{file: f}
 	for i := range f.Buffers {
@@ -86,10 +87,11 @@ func (r *Reader) Next(rec *Record) bool {
 	return true
 }
 
-// Err is why records are missing, if a part of the file is damaged.
+// Err returns the first error if a part of the file is damaged, so that records
+// are missing.
 func (r *Reader) Err() error { return r.err }
 
-// fail notes the first damage.
+// fail keeps the first error.
 func (r *Reader) fail(p *pages, err error) {
 	if r.err == nil {
 		r.err = fmt.Errorf("records of CPU %d: %w", p.cpu, err)
@@ -104,7 +106,7 @@ func (r *Reader) Close() {
 	r.heads, r.unzip = nil, nil
 }
 
-// First is the time of the first record, 0 if there is none.
+// First returns the time of the first record, 0 if there is none.
 func (f *File) First() int64 {
 	r := f.Reader()
 	defer r.Close()
@@ -116,7 +118,8 @@ func (f *File) First() int64 {
 	return 0
 }
 
-// Last is the time of the last record, 0 if there is none. It reads the last pages.
+// Last returns the time of the last record, 0 if there is none. It reads only the
+// last pages.
 func (f *File) Last() (last int64) {
 	r := &Reader{file: f}
 	defer r.Close()
@@ -138,7 +141,8 @@ func (f *File) Last() (last int64) {
 	return last
 }
 
-// Kinds are the IDs of the events that each buffer has records of. It reads them all.
+// Kinds returns, for each buffer, the IDs of the events that it has records of. It
+// reads all records.
 func (f *File) Kinds() []map[uint16]bool {
 	kinds := make([]map[uint16]bool, len(f.Buffers))
 	for i := range kinds {
@@ -154,7 +158,8 @@ func (f *File) Kinds() []map[uint16]bool {
 	return kinds
 }
 
-// heads are the next records of all CPUs, the earliest first.
+// heads is a heap of all CPUs by the time of their next record, the earliest
+// first.
 type heads []*pages
 
 func (h heads) Len() int { return len(h) }

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// This file gives records their kernel stacks. The kernel writes a stack (trace-cmd
-// record -T, or a stacktrace trigger) as a record of its own right behind the one
-// that it is of, with the same thread. An interrupt between the two has records of
-// its own there; then the stack stays a record, as all do that are of nothing.
+// This file attaches kernel stacks to records. The kernel writes a stack (trace-cmd
+// record -T, or a stacktrace trigger) as a separate record directly after the
+// record to which it belongs, with the same thread. If an interrupt writes records
+// between the two, the stack is not attached and stays a separate record.
 
-// A stackKind is which records are stacks, and where they have their addresses.
+// A stackKind describes the records that are stacks.
 type stackKind struct {
-	id     uint16 // 0: none is
+	id     uint16 // the ID of their event; 0 if there are none
 	offset int
 }
 
@@ -34,14 +34,14 @@ func (f *File) stackKind() (k stackKind) {
 	return stackKind{}
 }
 
-// lineAfter is the rest of the first line that has a word.
+// lineAfter returns the rest of the first line that contains word.
 func lineAfter(text, word string) string {
 	_, rest, _ := strings.Cut(text, word)
 	line, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSpace(line)
 }
 
-// HasStacks reports that there are kernel stacks among the first records.
+// HasStacks reports that the first records include kernel stacks.
 func (f *File) HasStacks() bool {
 	kind := f.stackKind()
 	r := f.Reader()
@@ -55,7 +55,8 @@ func (f *File) HasStacks() bool {
 	return false
 }
 
-// WithStacks has the records come with their stacks. It is called before Next.
+// WithStacks makes Next attach stacks to their records. It is called before the
+// first Next.
 func (r *Reader) WithStacks() {
 	r.stacks = r.file.stackKind()
 	for _, p := range r.heads {
@@ -63,13 +64,14 @@ func (r *Reader) WithStacks() {
 	}
 }
 
-// lookAhead takes the record behind the head, which may be its stack.
+// lookAhead reads the record after the head, and attaches it if it is the
+// head's stack.
 func (p *pages) lookAhead() {
 	if p.head.Missed > 0 {
 		return
 	}
 	if p.compressed {
-		// The next chunk takes the place of this one.
+		// The next chunk overwrites this one.
 		p.copied = append(p.copied[:0], p.head.Data...)
 		p.head.Data = p.copied
 	}
@@ -86,7 +88,8 @@ func (p *pages) lookAhead() {
 	p.waits = true
 }
 
-// addresses returns the addresses of a stack, up to its end: where all bits are set, or none.
+// addresses returns the addresses of a stack, up to the end mark: an address with all bits
+// set, or 0.
 func addresses(b []byte) []byte {
 	n := 0
 	for ; n+8 <= len(b); n += 8 {

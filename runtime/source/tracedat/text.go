@@ -7,7 +7,7 @@ import (
 
 var le = binary.LittleEndian
 
-// text is b up to its first NUL.
+// text returns b up to its first NUL.
 func text(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]

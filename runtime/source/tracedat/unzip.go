@@ -10,13 +10,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// An unzipper decompresses pieces that are whole in themselves.
+// An unzipper decompresses pieces that were compressed separately.
 type unzipper struct {
 	z    *zstd.Decoder
 	zlib io.ReadCloser
 }
 
-// newUnzipper makes one for pieces of at most limit bytes.
+// newUnzipper returns an unzipper for pieces of at most limit bytes when
+// decompressed.
 func newUnzipper(algorithm string, limit uint64) (*unzipper, error) {
 	switch algorithm {
 	case "zstd":
@@ -30,8 +31,9 @@ func newUnzipper(algorithm string, limit uint64) (*unzipper, error) {
 	return nil, fmt.Errorf("compression %q is neither zstd nor zlib: %w", algorithm, ErrForeign)
 }
 
-// unzip decompresses data, which have size bytes then, into dst if it is large
-// enough. Memory grows only as bytes really come: size may be damaged.
+// unzip decompresses data to size bytes, into dst if it is large enough. The
+// memory grows with the decompressed bytes, since a damaged size may be too
+// large.
 func (u *unzipper) unzip(dst, data []byte, size int) ([]byte, error) {
 	out := dst[:0]
 	var err error

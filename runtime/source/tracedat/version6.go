@@ -5,9 +5,9 @@ import (
 	"ppscript/runtime/source/bytecursor"
 )
 
-// This file reads the head of version 6, in which one part follows the other.
+// This file reads the head of version 6, whose parts are adjacent.
 
-// Names of the parts behind the description, with their padding.
+// Names of the parts after the description, with their padding.
 const (
 	optionsPart = "options  \x00"
 	latencyPart = "latency  \x00"
@@ -27,7 +27,7 @@ func (f *File) parse6(c *bytecursor.Cursor) {
 	f.Buffers = append([]Buffer{top}, f.Buffers...)
 }
 
-// records6 reads where the records of a buffer are. Options come before them.
+// records6 reads the options, and then the offsets of a buffer's records.
 func (f *File) records6(c *bytecursor.Cursor, to *Buffer, cpus int, top bool) {
 	part := string(c.Take(uint64(len(recordsPart))))
 	if part == optionsPart {
@@ -70,16 +70,16 @@ func (f *File) records6(c *bytecursor.Cursor, to *Buffer, cpus int, top bool) {
 	}
 }
 
-// errText is the error of what "trace-cmd record -p wakeup" writes.
+// errText is the error for files of "trace-cmd record -p wakeup".
 var errText = fmt.Errorf("it holds the text of a latency tracer, and no records: %w", ErrForeign)
 
-// An instance is a buffer beside the top one, as an option names it.
+// An instance is a buffer other than the top buffer, from an option.
 type instance struct {
 	name string
 	off  uint64
 }
 
-// instances6 reads where the records of the other buffers are.
+// instances6 reads the offsets of the records of the other buffers.
 func (f *File) instances6(all []instance) {
 	for _, in := range all {
 		if in.off >= uint64(len(f.b)) {

@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// This file reads the head of version 7: options in sections that say where the
-// other sections are, any of which can be compressed.
+// This file reads the head of version 7: sections with options, which have the
+// offsets of the other sections. Each section may be compressed.
 
-// Sections by their id, which is the id of the option that tells their place.
+// Identifiers of sections. The option with the same identifier has the
+// section's offset.
 const (
 	sectionOptions  = 0
 	sectionHeader   = 16
@@ -23,13 +24,14 @@ const (
 const (
 	flagCompressed = 1
 	sectionHead    = 16
-	// maxSection bounds a part of the description; all formats of a kernel have 4 MB.
+	// maxSection bounds a section of the description, in bytes; all formats of a
+	// kernel have 4 MB.
 	maxSection = 256 << 20
 )
 
 func (f *File) parse7(c *bytecursor.Cursor) {
 	f.unzip = c.CStr()
-	c.CStr() // the version of the library that compressed
+	c.CStr() // the version of the compression library
 	at := c.U64()
 	if c.Err != nil {
 		return
@@ -84,7 +86,8 @@ func (f *File) parse7(c *bytecursor.Cursor) {
 	}
 }
 
-// all takes the options of a section and returns where the next section is.
+// all reads the options of a section and returns the offset of the next section
+// with options.
 func (o *options) all(c *bytecursor.Cursor) (next uint64) {
 	for c.Err == nil {
 		id, size := c.U16(), c.U32()
@@ -127,7 +130,7 @@ func (f *File) describe7(c *bytecursor.Cursor, at map[uint16]uint64) {
 	read(sectionCmdlines, func(c *bytecursor.Cursor) { f.Cmdlines = string(c.Blob()) })
 }
 
-// section is the content of a section, decompressed.
+// section returns the content of a section, decompressed.
 func (f *File) section(at uint64, want uint16) (*bytecursor.Cursor, error) {
 	size := uint64(len(f.b))
 	if at > size {
