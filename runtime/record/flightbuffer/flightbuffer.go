@@ -1,8 +1,8 @@
-// Package flightbuffer reads the events that programs of the kernel keep in memory of each CPU,
-// which overwrites its oldest: recent events, read once it is known afterwards that it
-// matters. Package session opens it where a plan shows what happened during slow pairs;
-// package sent has the form of the records. It stops nobody: programs go on writing while
-// it reads, and what they overwrite meanwhile is told as missing.
+// Package flightbuffer reads flight buffers: memory of each CPU in which programs of the kernel
+// keep the newest events, and overwrite the oldest. The events are read only after a slow pair
+// was found, to show what happened during it. Package session opens it; package sent has the
+// layout of the records. Reading does not stop the programs: they go on writing, and events
+// that they overwrite meanwhile are reported as missing.
 package flightbuffer
 
 import (
@@ -19,37 +19,39 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// A Window is the memory of all CPUs, mapped. It is used by one goroutine.
+// A Window is the mapped memory of all CPUs. It is used by one goroutine.
 type Window struct {
 	cfg    Config
 	counts []byte // the mapped counts
 	slots  []byte // the mapped records
 	reader *sent.KeptReader
-	copied []byte // of one CPU, in which records are made events
+	copied []byte // a copy of one CPU's records, while they are converted to events
 	evs    []event.Event
 	sorted []event.Event
 	places []place
 }
 
-// A place is where an event lies, to be sorted by time.
+// A place is the time and the index of an event, for sorting by time.
 type place struct {
 	at event.Time
 	of int
 }
 
-// A Config says where the memory is.
+// A Config describes the memory to map.
 type Config struct {
 	CPUs    int
 	Layout  *sent.KeptLayout
 	Streams []*event.Stream // by index in Kept.Events
-	// CountsFD is an array with CountSize bytes for each CPU, which begin with the number
-	// of records that were begun.
+	// CountsFD is the descriptor of an array map with CountSize bytes for each CPU. They
+	// begin with a u64: the number of records that the CPU's programs have begun to
+	// write.
 	CountsFD, CountSize int
-	// SlotsFD is an array of Kept.Records records for each CPU.
+	// SlotsFD is the descriptor of an array map with Layout.Records records for
+	// each CPU.
 	SlotsFD int
 }
 
-// Open maps the memory; Close gives it back.
+// Open maps the memory; Close unmaps it.
 func Open(cfg Config) (*Window, error) {
 	w := &Window{cfg: cfg, reader: sent.NewKeptReader(cfg.Layout, cfg.Streams)}
 	var err error
@@ -70,13 +72,13 @@ func mapped(fd, size int) ([]byte, error) {
 	return mem, nil
 }
 
-// room is how many bytes of records each CPU has.
+// room returns the size of one CPU's records, in bytes.
 func (w *Window) room() int { return w.cfg.Layout.Records * w.cfg.Layout.Size }
 
-// Bytes is how much memory the records of all CPUs take.
+// Bytes returns the size of the records of all CPUs.
 func (w *Window) Bytes() int { return len(w.slots) }
 
-// Close gives the memory back.
+// Close unmaps the memory.
 func (w *Window) Close() error {
 	var errs [2]error
 	for i, m := range []*[]byte{&w.counts, &w.slots} {
@@ -89,28 +91,29 @@ func (w *Window) Close() error {
 }
 
 const (
-	// settle is how old a record is, at least, whose number was taken, before it is
-	// looked at: other CPUs see by then that it is whole.
+	// settle is the time between reading a CPU's count and reading its records. By
+	// then, a record that was being written is complete, as seen from other CPUs.
 	settle = 10 * time.Microsecond
-	// disorder is how much later a record may be numbered than one that is newer: a
-	// program that takes its time may be interrupted before it takes its number.
+	// disorder bounds how far the times of a CPU's records may be out of the order
+	// of their numbers: a program may be interrupted after it has read the time and
+	// before it gets a number.
 	disorder = event.Time(time.Millisecond)
-	// patience is how long is waited for records that somebody is writing.
+	// patience bounds the time to wait for records that are being written.
 	patience = 2 * time.Millisecond
 )
 
-// Of is what is kept for a join, by its number.
+// Of returns the part of the window for a join, by the join's number.
 func (w *Window) Of(join int) *Part { return &Part{w, join} }
 
-// A Part is what a Window has for one join.
+// A Part is the events of a Window that are kept for one join.
 type Part struct {
 	*Window
 	join int
 }
 
-// Read returns the events from a time on, in the order of their times, until Release. It
-// has all of them from since on: what is older may be overwritten, or was not whole in
-// time. since is 0 if nothing is missing.
+// Read returns the events since from, sorted by time; they are valid until Release. From
+// the time since on, none are missing. Older events may have been overwritten, or were
+// not complete in time. since is 0 if none are missing.
 func (w *Part) Read(from event.Time) (evs []event.Event, since event.Time) {
 	heads := make([]uint64, w.cfg.CPUs)
 	for cpu := range heads {
@@ -129,7 +132,8 @@ func (w *Part) Read(from event.Time) (evs []event.Event, since event.Time) {
 	return w.inOrder(), since
 }
 
-// inOrder sorts the events by their times. Those of a CPU are nearly so; an event is large, and moved once.
+// inOrder sorts the events by time. It sorts places first, since an event is large and should be
+// moved only once.
 func (w *Window) inOrder() []event.Event {
 	w.places, w.sorted = w.places[:0], w.sorted[:0]
 	for i := range w.evs {
@@ -142,7 +146,7 @@ func (w *Window) inOrder() []event.Event {
 	return w.sorted
 }
 
-// Now is the time of programs' clock.
+// Now returns the time on the programs' clock, CLOCK_MONOTONIC.
 func (w *Window) Now() event.Time {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
@@ -151,26 +155,27 @@ func (w *Window) Now() event.Time {
 	return event.Time(t.Nano())
 }
 
-// Release gives the memory of the events back.
+// Release frees the memory of the events that Read returned.
 func (w *Window) Release() { w.reader.Release() }
 
-// head is how many records a CPU has begun.
+// head returns the number of records that a CPU has begun to write.
 func (w *Window) head(cpu int) uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&w.counts[cpu*w.cfg.CountSize])))
 }
 
-// slot is where a record of a CPU lies, by its number.
+// slot returns the memory of a CPU's record with number n.
 func (w *Window) slot(cpu int, n uint64) []byte {
 	k := w.cfg.Layout
 	at := cpu*w.room() + int(n&uint64(k.Records-1))*k.Size
 	return w.slots[at : at+k.Size : at+k.Size]
 }
 
-// read adds the events of a CPU, the newest first, and returns since when all are there.
+// read adds the events of a CPU, the newest first, and returns the time from which none
+// are missing.
 func (w *Window) read(cpu int, head uint64, join int, from event.Time) (since event.Time) {
 	k := w.cfg.Layout
 	w.copied = slices.Grow(w.copied[:0], k.Size)[:k.Size]
-	last := event.MaxTime // the time of the record before
+	last := event.MaxTime // the time of the previous record, which is newer
 	oldest := head - min(head, uint64(k.Records))
 	deadline := time.Now().Add(patience)
 	n := head
@@ -183,7 +188,7 @@ func (w *Window) read(cpu int, head uint64, join int, from event.Time) (since ev
 		}
 		if !w.there(cpu, n) {
 			n++
-			break // it was overwritten meanwhile, as all that are older
+			break // it was overwritten meanwhile, and so were all older records
 		}
 		if !whole {
 			since = max(since, last)
@@ -205,7 +210,7 @@ func (w *Window) read(cpu int, head uint64, join int, from event.Time) (since ev
 	return since
 }
 
-// copySlot copies a record, if it is whole.
+// copySlot copies a record; false if it is not complete.
 func (w *Window) copySlot(cpu int, n uint64) bool {
 	slot := w.slot(cpu, n)
 	mark := (*uint64)(unsafe.Pointer(&slot[sent.KeptMark]))
@@ -216,5 +221,5 @@ func (w *Window) copySlot(cpu int, n uint64) bool {
 	return atomic.LoadUint64(mark) == n+1
 }
 
-// there reports that nobody had begun to overwrite a record until now.
+// there reports that record n is not being overwritten so far.
 func (w *Window) there(cpu int, n uint64) bool { return w.head(cpu) <= n+uint64(w.cfg.Layout.Records) }

@@ -1,9 +1,9 @@
-// Package latetext finds texts that were not in memory when a system call began, and
-// that a program sent when it ended (bpf/outbox/latetext.go). They come through a buffer
-// of their own, in no order, and are looked for by the number that the record of the
-// call has in place of the text. Often they are there before that record is read.
-// Else, while the call may still run, they are waited for: for a moment, since there
-// are calls that wait for hours. Package perf asks.
+// Package latetext finds late texts: arguments of system calls that were not in memory
+// when the call began. A program reads such a text when the call ends, and sends it
+// through a separate buffer, in no particular order (bpf/outbox/latetext.go). The record
+// of the call has a number in place of the text, by which the text is found. Often the
+// text arrives before that record is read. Otherwise Text waits for it, but only for a
+// moment, since some calls run for hours. Package perf uses it.
 package latetext
 
 import (
@@ -20,12 +20,12 @@ import (
 	"ppscript/runtime/record/ringbuf"
 )
 
-// Missing is how long a text of a record is that is still to come: the word for a
-// missing one, and the call's number.
+// Missing is the size, in bytes, of the entry that replaces a missing text in a
+// record: a fixed word and the call's number.
 const Missing = 16
 
-// The record of a text that was read later: the number, thread and process, address,
-// length with the NUL, and the text.
+// Offsets in the record of a late text: the call's number, thread and process,
+// address, length with the NUL, and the text.
 const (
 	NumberAt = 0
 	TaskAt   = 8
@@ -35,31 +35,32 @@ const (
 	Size     = TextAt + event.UserTextLimit + 1
 )
 
-// lateWait bounds how long a text is waited for, from when its call began; it is as
-// long as a full ring may hold up others (package order).
+// lateWait bounds the wait for a text, counted from the begin of its call. It
+// equals the time for which a full ring may delay others (package order).
 const lateWait = 100 * time.Millisecond
 
-// lateLook is the time between two looks.
+// lateLook is the interval at which a wait checks the buffer.
 const lateLook = 50 * time.Microsecond
 
-// Texts are kept for lateKept at least, since several functions may ask for them; as
-// soon as there are lateMost, older ones are forgotten.
+// Texts are kept, since several functions may need one text. When there are lateMost
+// texts, those older than lateKept are removed.
 const (
 	lateKept = 10 * time.Second
 	lateMost = 1 << 13
 )
 
-// A Key tells a text from all others: the number of its call, the process and thread as
-// the kernel has them in one word, its address.
+// A Key identifies a text: the number of its call, the process and thread in one word
+// like in the kernel, and its address.
 type Key struct{ Number, Task, Addr uint64 }
 
-// Texts are the late texts of a source. Several goroutines may ask; without Open there are none.
+// Texts are the late texts of a source. Several goroutines may use it. Without Open it has no
+// texts.
 type Texts struct {
 	mu    sync.Mutex
 	ring  ringbuf.Pages
 	pos   uint64
 	texts map[Key][]byte
-	ended bool // nothing comes any more
+	ended bool // no more texts will arrive
 }
 
 // Open maps the buffer, of size bytes.
@@ -71,8 +72,8 @@ func (l *Texts) Open(fd, size int) (err error) {
 	return nil
 }
 
-// Number returns the number of the call at whose begin a text was missing; ok is false if the
-// text, with its NUL, is none of those.
+// Number returns the number of the call if text is the entry for a missing text; ok is false
+// for other texts. text includes its NUL.
 func Number(text []byte) (number uint64, ok bool) {
 	const word = event.UserTextFault + "\x00"
 	if len(text) != Missing || string(text[:len(word)]) != word {
@@ -81,7 +82,7 @@ func Number(text []byte) (number uint64, ok bool) {
 	return binary.LittleEndian.Uint64(text[len(word):]), true
 }
 
-// monotonic is the clock of programs.
+// monotonic returns the time on the clock of programs, in ns.
 func monotonic() uint64 {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
@@ -90,14 +91,14 @@ func monotonic() uint64 {
 	return uint64(ts.Nano())
 }
 
-// Drain takes what has come.
+// Drain reads the texts that have arrived.
 func (l *Texts) Drain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.take()
 }
 
-// take takes what has come, under the lock.
+// take reads the texts that have arrived. The caller holds the lock.
 func (l *Texts) take() {
 	if l.ring.Shared == nil {
 		return
@@ -111,7 +112,7 @@ func (l *Texts) take() {
 		header := atomic.LoadUint32((*uint32)(p))
 		if header&ringbuf.Busy != 0 {
 			if header = ringbuf.Written((*uint32)(p)); header&ringbuf.Busy != 0 {
-				break // the next look sees it, or nobody does
+				break // incomplete: the next call tries again
 			}
 		}
 		length := uint64(header &^ ringbuf.Drop)
@@ -125,7 +126,7 @@ func (l *Texts) take() {
 	l.ring.Consume(l.pos)
 }
 
-// keep keeps the text of a record.
+// keep stores the text of a record.
 func (l *Texts) keep(rec []byte) {
 	n := binary.LittleEndian.Uint64(rec[LengthAt:])
 	if n == 0 || n > Size-TextAt {
@@ -142,8 +143,8 @@ func (l *Texts) keep(rec []byte) {
 	l.texts[k] = append([]byte(nil), rec[TextAt:TextAt+n-1]...)
 }
 
-// forget forgets texts of calls that began longer ago; if all are newer, half the
-// time.
+// forget removes the texts of calls that began longer than age ago. It halves age
+// until there is room.
 func (l *Texts) forget(age time.Duration) {
 	now := monotonic()
 	for ; len(l.texts) >= lateMost && age > 0; age /= 2 {
@@ -155,10 +156,11 @@ func (l *Texts) forget(age time.Duration) {
 	}
 }
 
-// Text is a text that was missing when the call with a number began; false if it is
-// missing still.
+// Text returns a late text, after a short wait if necessary; false if it is still
+// missing.
 //
-// Slow path: of a just started program, one call in three or four.
+// Slow path: in a program that has just started, one call in three or four has
+// a missing text.
 func (l *Texts) Text(k Key) ([]byte, bool) {
 	for {
 		l.mu.Lock()
@@ -173,14 +175,14 @@ func (l *Texts) Text(k Key) ([]byte, bool) {
 	}
 }
 
-// End says that nothing comes any more.
+// End says that no more texts will arrive, so that Text does not wait.
 func (l *Texts) End() {
 	l.mu.Lock()
 	l.ended = true
 	l.mu.Unlock()
 }
 
-// Close gives the memory of the buffer back.
+// Close unmaps the buffer.
 func (l *Texts) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

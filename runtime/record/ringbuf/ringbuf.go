@@ -1,6 +1,6 @@
 // Package ringbuf maps the ring buffers through which programs of the kernel send
-// (BPF_MAP_TYPE_RINGBUF). Packages perf and latetext read the records in them: a
-// header of the kernel, then what the program wrote.
+// records (BPF_MAP_TYPE_RINGBUF). Packages perf and latetext read the records:
+// each has a header of the kernel, and then the bytes that the program wrote.
 package ringbuf
 
 import (
@@ -13,20 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of a record's header, in uapi/linux/bpf.h: the length and two flags, then
-// where in the buffer it is.
+// The header of a record, in uapi/linux/bpf.h: the length and two flags, then
+// the offset of the page in the buffer.
 const (
 	Header = 8       // BPF_RINGBUF_HDR_SZ
-	Busy   = 1 << 31 // BPF_RINGBUF_BUSY_BIT: it is being written
+	Busy   = 1 << 31 // BPF_RINGBUF_BUSY_BIT: the record is being written
 	Drop   = 1 << 30 // BPF_RINGBUF_DISCARD_BIT
 )
 
-// Pages are the pages of a mapped buffer, one after the other.
+// Pages are the parts of a mapped buffer, in the order of their addresses.
 type Pages struct {
-	Consumer []byte // page with the position up to which all was read
-	Shared   []byte // page with the position where is written next; the data, twice in a row
+	Consumer []byte // page with the position up to which records were read
+	Shared   []byte // page with the position of the next write; then the data, mapped twice in a row
 	Data     unsafe.Pointer
-	Mask     uint64 // of positions
+	Mask     uint64 // position & Mask is the offset in the data
 }
 
 // Map maps a buffer of size bytes.
@@ -42,7 +42,7 @@ func Map(fd, size int) (p Pages, err error) {
 	return p, nil
 }
 
-// Unmap gives the memory back. Records die.
+// Unmap unmaps the buffer. Records become invalid.
 func (p *Pages) Unmap() error {
 	if p.Shared == nil {
 		return nil
@@ -52,19 +52,20 @@ func (p *Pages) Unmap() error {
 	return err
 }
 
-// Head is where is written next. The load orders the reads of the records after
-// it.
+// Head returns the position of the next write. The load is ordered before the
+// reads of the records.
 func (p *Pages) Head() uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Pointer(unsafe.SliceData(p.Shared))))
 }
 
-// Consume says that all before pos was read.
+// Consume tells the kernel that all records before pos were read, so that their
+// memory can be reused.
 func (p *Pages) Consume(pos uint64) {
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(unsafe.SliceData(p.Consumer))), pos)
 }
 
-// writtenTime bounds how long a record may be incomplete: its writer cannot be
-// preempted, but the machine that it runs on may be.
+// writtenTime bounds the wait for an incomplete record. Its writer cannot be
+// preempted, but the virtual machine in which it runs may be.
 const writtenTime = time.Second
 
 // Written waits until a record is complete, and returns its header.

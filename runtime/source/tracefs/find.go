@@ -23,7 +23,7 @@ type FS struct {
 	// event is rendered.
 	Options *Options
 
-	root string // "" of shipped formats
+	root string // "" for shipped formats
 	// shipped has the formats if they are not read from files; nil for a directory. why
 	// is the reason why tracefs was not used.
 	shipped *shippedFormats
