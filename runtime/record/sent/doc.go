@@ -1,21 +1,22 @@
-// Package sent describes the records that programs of the kernel send, and shows them as events.
-// A record is a row of columns (column.go), whatever it is of: an event with no more in it than
-// somebody reads, a pair that a join made there, an event of a join that stays without a partner,
-// an event that a fold emits, with the two events that it lies between. Package bpf generates what
-// fills the columns, package perf reads the buffers that records come in. It opens nothing.
+// Package sent describes the records that programs of the kernel send, and converts them to
+// events. Every record is a row of columns (column.go). It can be an event with only the fields
+// that are used, a pair made by a join in the kernel, an event that stays without a partner, or an
+// event emitted by a fold, with the events at its start and end. Package bpf generates the code
+// that fills the columns; package perf reads the buffers with the records.
 //
-// Each record begins with a head, behind which its columns are:
+// Each record begins with a head, which the columns follow:
 //
 //	u64 time    CLOCK_MONOTONIC, ns
 //	u64 task    process in the upper half, thread in the lower
 //	s64 stream  index in perf.Config.Events, then in perf.Programs.Records; or LossStream, with the
 //	            number of lost records behind it
 //
-// Readers of events know the places of fields in the event's own record. So an Event shows a record
-// with the sent fields at their places, and zeros elsewhere (projection.go).
+// Readers of an event use the offsets of fields in the kernel's own record of the event. So the
+// Event gets a record with the sent fields at these offsets, and zeros elsewhere (projection.go).
 package sent
 
-// The places in the head, and the sizes of it and of a record of losses.
+// Offsets in the head, the size of the head, and the size of a record of
+// losses.
 const (
 	HeadTime   = 0
 	HeadTask   = 8

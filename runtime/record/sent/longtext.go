@@ -5,16 +5,17 @@ import (
 	"encoding/binary"
 )
 
-// This file reads texts that are longer than the places that programs keep them in.
+// This file reads long texts: texts that are longer than the column or map entry in
+// which programs keep a text, here called its place.
 //
-// A place for a text has a fixed size, and ends with a zero at least. A text that is too long
-// for it is kept elsewhere, once, by a hash of 128 bits. In its place stand its first bytes,
-// the hash, how long it is, and a mark in the last byte, which no other text has there. So
-// places are equal where texts are, and what compares, copies or counts by words need not know.
-// A program that keeps a text compares it with the one that is there: two texts of one hash are found
-// out (package longtext).
+// A place has a fixed size and ends with at least one zero. A text that does not fit is stored
+// once, in a map, by a hash of 128 bits. Its place has the first bytes of the text, the hash, the
+// length, and a mark in the last byte, which is zero for other texts. So two places are equal if
+// and only if their texts are equal, and code that compares, copies or counts places needs no
+// special case. A program that stores a text compares it with the text that is already stored under
+// the hash, so collisions are detected (package longtext).
 
-// The places in a place for a text, and its size.
+// Offsets in a place for a text, and its size.
 const (
 	LongFront  = 104 // bytes of the text, from its beginning
 	LongHash   = LongFront
@@ -23,14 +24,14 @@ const (
 	LongRoom   = 128
 )
 
-// LongKey is the size of the hash, and LongMost that of the longest text.
+// LongKey is the size of the hash, and LongMost the size of the longest text.
 const (
 	LongKey  = 16
 	LongMost = 4096
 )
 
-// TextIn is the text in a place; long finds one that is kept elsewhere, by its hash. One that
-// is not there any more is cut.
+// TextIn returns the text in a place. long returns a stored long text, by its hash. If that
+// text was removed, TextIn returns its first bytes and "...".
 func TextIn(place []byte, long func(hash []byte) []byte) []byte {
 	if len(place) != LongRoom || place[LongMark] == 0 {
 		text, _, _ := bytes.Cut(place, []byte{0})
@@ -42,7 +43,7 @@ func TextIn(place []byte, long func(hash []byte) []byte) []byte {
 	return append(bytes.Clone(place[:LongFront]), cutMark...)
 }
 
-// whole is a text that is kept elsewhere; nil if it is not there.
+// whole returns the stored long text of a place; nil if it was removed.
 func whole(place []byte, long func(hash []byte) []byte) []byte {
 	if long == nil {
 		return nil
@@ -54,7 +55,7 @@ func whole(place []byte, long func(hash []byte) []byte) []byte {
 	return text
 }
 
-// FindLong has texts that are longer than their places be found by long.
+// FindLong sets the function that returns long texts.
 func FindLong(records []Record, long func(hash []byte) []byte) {
 	for i := range records {
 		records[i].Long = long

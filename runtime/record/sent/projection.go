@@ -8,54 +8,56 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// A Projection lists the fields of an event that a program sends, and their places in the event's record.
+// A Projection lists the fields of an event that a program sends, with their offsets in the sent
+// record and in the event's own record.
 type Projection struct {
-	// Size is the size of the record that events show. 0 says that the record is
-	// sent as a whole: behind the first Skip bytes.
+	// Size is the size of the record that events get. 0 means that the event's
+	// own record is sent as a whole, after Skip bytes.
 	Size, Skip int
 	Copies     []Copy
-	// Located are texts whose place only the record tells.
+	// Located are texts whose offset is in the record.
 	Located []LocatedText
 	// SampleMembers are the offsets of the context members in the sent record:
 	// words of 8 bytes, or texts that end with a NUL.
 	SampleMembers map[event.Member]int
-	// Read are the offsets of arguments of probes that lie in memory: a word, and one
-	// that is 0 if it could be read.
+	// Read are the offsets of arguments of probes that are read from memory: the
+	// value, and a word that is 0 if reading succeeded.
 	Read map[event.Member]int
-	// Addresses are the arguments of probes that are texts of the process: the words are
-	// their addresses.
+	// Addresses are the arguments of probes that are texts of the process; their values
+	// are addresses.
 	Addresses map[event.Member]bool
-	// Beside are registers and arguments of probes of an event that is a part of something
-	// else; BesideSize is the memory that they need. Words says of a stream of such events
-	// where these have them. See words.go.
+	// Beside are the registers and arguments of a probe's event that is a part of a
+	// derived event; BesideSize is the memory that they need. Words has the offsets of
+	// these values in such events of a stream. See words.go.
 	Beside     []Word
 	BesideSize int
 	Words      Words
-	// Stacks finds the stack of an event by its hash; nil if its events have none.
+	// Stacks returns the stack of an event by its hash; nil if the events have no
+	// stacks.
 	Stacks func(hash []byte) []uint64
 	// Texts is the end of the fixed part of the sent record, whose last word
 	// says where texts are; 0 if there are none. See bpf/eval/usertext.go.
 	Texts int
-	// PartTexts says that the event is the start of pairs that are sent with its texts.
+	// PartTexts says that the event is the start of pairs whose records have its texts.
 	PartTexts bool
 }
 
-// A Copy is a field: the bytes at From of the sent record are the bytes at To of the event's record.
+// A Copy copies the bytes of a field, from From in the sent record to To in the event's record.
 type Copy struct{ From, To, Size int }
 
-// A LocatedText is a text that is at From of the sent record, in Room bytes: first the word with which
-// the kernel's record says where the text is and how long, then the text, as far as there
-// was room for it. The decoder puts it at Text, and says so in the word at To, in
-// the form of a __rel_loc if Rel. One that was cut ends with "...".
+// A LocatedText is a text at From in the sent record, in Room bytes: the locator from the kernel's
+// record, and then the text, cut if it does not fit. It is copied to Text in the event's record,
+// and the locator at To is set to its new offset and length, relative as in __rel_loc if Rel. A
+// text that was cut ends with "...".
 type LocatedText struct {
 	From, Room, To, Text int
 	Rel                  bool
 }
 
-// LocatorSize is how many bytes of a LocatedText are in front of its text.
+// LocatorSize is the number of bytes before the text of a LocatedText.
 const LocatorSize = 8
 
-// show puts a text into the record.
+// show copies a text into the event's record.
 func (l *LocatedText) show(raw, sent []byte) {
 	from, room := sent[l.From+LocatorSize:l.From+l.Room], raw[l.Text:l.Text+l.Room]
 	n := bytes.IndexByte(from, 0)
@@ -75,8 +77,8 @@ func (l *LocatedText) show(raw, sent []byte) {
 	binary.LittleEndian.PutUint32(raw[l.To:], uint32(n+1)<<16|uint32(at))
 }
 
-// Project says how columns become the record of the event of a schema that they are of, where it
-// is a part of something else.
+// Project returns the projection from columns to the record of an event that is a part of a
+// derived event.
 func Project(schema *event.Schema, columns []Column) *Projection {
 	p := &Projection{Size: max(schema.Size, 8)}
 	var reads []event.Member
@@ -108,18 +110,19 @@ func Project(schema *event.Schema, columns []Column) *Projection {
 	return p
 }
 
-// isRead reports that a column is a number that was read of the kernel's memory.
+// isRead reports that a column is a number that was read from the kernel's
+// memory.
 func (c *Column) isRead() bool { return c.Origin == Field && c.Of.F.Read != nil && c.Form != Text }
 
-// copies has the bytes of a field copied into the record.
+// copies adds a Copy of the field's bytes into the record.
 func (p *Projection) copies(c *Column) {
 	f := c.Of.F
 	p.Copies = append(p.Copies, Copy{From: c.Off, To: f.Offset, Size: f.Size})
 	p.Size = max(p.Size, f.Offset+f.Size)
 }
 
-// ProjectOwn says the same of an event that is sent itself: it has its sample members where they
-// were sent. whole says that its record is sent too, behind size bytes.
+// ProjectOwn returns the projection of an event that is sent itself; its sample members stay in
+// the sent record. whole says that the event's own record is sent too, after size bytes.
 func ProjectOwn(schema *event.Schema, columns []Column, whole bool, size int) *Projection {
 	p := &Projection{SampleMembers: map[event.Member]int{}, Read: map[event.Member]int{},
 		Addresses: map[event.Member]bool{}}
@@ -145,7 +148,8 @@ func ProjectOwn(schema *event.Schema, columns []Column, whole bool, size int) *P
 	return p
 }
 
-// placeTexts settles where the shown record has its texts: behind all else.
+// placeTexts sets the offsets of texts in the event's record, after all other
+// fields.
 func (c *Projection) placeTexts() {
 	for i := range c.Located {
 		l := &c.Located[i]
@@ -154,18 +158,18 @@ func (c *Projection) placeTexts() {
 	}
 }
 
-// cutMark is the end of a text that was cut.
+// cutMark ends a text that was cut.
 const cutMark = "..."
 
-// Records shows the records of one stream in one buffer.
+// Records makes the events' records of one stream in one buffer.
 type Records struct {
 	*Projection
 	need  int   // bytes of the sent record
-	raw   arena // whose parts have the fields at the same places: what is between stays zero
+	raw   arena // every part has the fields at the same offsets, so that the bytes between them stay zero
 	words arena
 }
 
-// NewRecords makes what shows the records of a projection.
+// NewRecords returns the Records for a projection.
 func NewRecords(c *Projection) *Records {
 	x := &Records{Projection: c, need: c.Skip}
 	for _, k := range c.Copies {
@@ -186,7 +190,7 @@ func NewRecords(c *Projection) *Records {
 	return x
 }
 
-// Show makes the event's record from the sent one; nil if that is too short.
+// Show makes the event's record from the sent record; nil if that is too short.
 //
 // Fast path: this runs for every sample of such a stream. The bytes between the
 // fields are never written, so they stay zero.
@@ -215,13 +219,13 @@ func (x *Records) Show(sent []byte) []byte {
 	return raw
 }
 
-// Release gives the memory of all records back.
+// Release frees the memory of all records.
 func (x *Records) Release() {
 	x.raw.release()
 	x.words.release()
 }
 
-// projectedMembers are the context members in a sent record.
+// projectedMembers reads the context members from a sent record.
 type projectedMembers struct{ members, read map[event.Member]int }
 
 // Callchain implements event.Members: programs send none.

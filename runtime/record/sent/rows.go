@@ -7,15 +7,16 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file shows records as events, as the native operators make them: an event that is sent
-// itself has its record, one that operators made has its values and the events that it is made
-// of. All of that is memory of the reader, which lives as long as the buffer's records.
+// This file converts records to events, in the form in which the native operators make them:
+// an event that is sent itself has its record; a derived event has its values and the events
+// from which it is made. All of that is in the reader's memory, and is valid as long as the
+// buffer's records.
 
-// Rows shows the records of one stream in one buffer.
+// Rows converts the records of one stream in one buffer to events.
 type Rows struct {
 	stream *event.Stream
-	own    *Records // of an event that is sent itself; nil of others
-	need   int      // bytes of a record behind its head
+	own    *Records // for an event that is sent itself; else nil
+	need   int      // least bytes of a record after its head
 
 	values     []value
 	slots      int
@@ -30,22 +31,22 @@ type Rows struct {
 	used   int // of that
 }
 
-// rowChunk is for how many events memory is taken at once.
+// rowChunk is the number of events for which memory is allocated at once.
 const rowChunk = 128
 
-// rows is the memory of so many events.
+// rows is the memory of rowChunk events.
 type rows struct {
 	deriveds   []event.Derived
 	slots      []event.Value
 	start, end parts
 }
 
-// NewOwn shows events that are sent themselves.
+// NewOwn returns the Rows of events that are sent themselves.
 func NewOwn(p *Projection, stream *event.Stream) *Rows {
 	return &Rows{stream: stream, own: NewRecords(p)}
 }
 
-// NewRows shows the events of a stream that operators made; events are the streams of
+// NewRows returns the Rows of a stream of derived events; events are the streams of
 // perf.Config.Events.
 func NewRows(r *Record, stream *event.Stream, events []*event.Stream) *Rows {
 	s := &Rows{stream: stream, slots: r.Slots, fixedPart: r.Texts, long: r.Long, need: r.Texts,
@@ -59,12 +60,12 @@ func NewRows(r *Record, stream *event.Stream, events []*event.Stream) *Rows {
 		}
 	}
 	if s.start != nil && s.start.time == notSentAt && s.end != nil {
-		s.start.time = s.end.time // that of a pair has the delay
+		s.start.time = s.end.time // the start's own time is this less the delay
 	}
 	return s
 }
 
-// A value is how a column becomes a value of an event.
+// A value describes how a column is converted to a value of an event.
 type value struct {
 	slot, at, size int
 	text           bool
@@ -82,8 +83,8 @@ func valueOf(c *Column) value {
 	return v
 }
 
-// Show makes e the event of a record; false if that is too short. The time and the CPU of e
-// are there already.
+// Show sets e to the event of a record; false if the record is too short. The caller has
+// set the time and the CPU of e.
 //
 // Fast path: this runs for every record that programs send.
 func (s *Rows) Show(e *event.Event, rec []byte) bool {
@@ -110,7 +111,7 @@ func (s *Rows) Show(e *event.Event, rec []byte) bool {
 	case !ok:
 		return false
 	case !known:
-		return true // it is between none
+		return true // the fold emitted it without such an event
 	}
 	d.Start = &m.start.events[at]
 	if s.fixedPart > 0 {
@@ -125,7 +126,7 @@ func (s *Rows) Show(e *event.Event, rec []byte) bool {
 	return ok
 }
 
-// show puts values into slots.
+// show stores the values of columns in slots.
 func (s *Rows) show(slots []event.Value, values []value, sent []byte) {
 	for i := range values {
 		v := &values[i]
@@ -137,7 +138,7 @@ func (s *Rows) show(slots []event.Value, values []value, sent []byte) {
 	}
 }
 
-// take is the memory of one more event.
+// take returns memory for one more event.
 func (s *Rows) take() (m *rows, at int) {
 	if s.chunk == len(s.chunks) {
 		s.chunks = append(s.chunks, rows{deriveds: make([]event.Derived, rowChunk),
@@ -150,7 +151,7 @@ func (s *Rows) take() (m *rows, at int) {
 	return m, at
 }
 
-// Release gives the memory of all events back.
+// Release frees the memory of all events.
 func (s *Rows) Release() {
 	s.chunk, s.used = 0, 0
 	s.copies.release()
@@ -161,27 +162,27 @@ func (s *Rows) Release() {
 	s.end.release()
 }
 
-// A part shows an event that others are made of.
+// A part makes one of the events from which a derived event is made.
 type part struct {
-	stream *event.Stream // of one that operators made; nil of others
-	// The places of its moment; notSentAt is one that is not sent.
+	stream *event.Stream // of a part that is itself a derived event; else nil
+	// Offsets of the part's time, thread and so on; notSentAt if not sent.
 	time, delay, task, context, number, source int
 	sourceSize                                 int
-	inputs                                     []input // one, if it has no source
+	inputs                                     []input // the events that the part may be; one if source is not sent
 
-	values []value // of one that operators made
+	values []value // of a derived event
 	slots  int
-	pair   bool // that is a pair; took is the place of its delay
+	pair   bool // the part is a pair; took is the offset of its delay
 	took   int
 }
 
 const notSentAt = -1
 
-// An input is an event that a part may be.
+// An input is one event that a part may be.
 type input struct {
 	stream  *event.Stream
-	records *Records // nil is none
-	stack   int      // the place of the hash of its stack
+	records *Records // nil if the part cannot be this event
+	stack   int      // offset of the hash of its stack
 }
 
 func newInput(stream *event.Stream, columns []Column) input {
@@ -197,7 +198,7 @@ func newInput(stream *event.Stream, columns []Column) input {
 	return in
 }
 
-// newPart shows what the columns of a record have of a part.
+// newPart returns the part for the columns of a record that belong to it.
 func newPart(p *Part, of expr.Part, columns []Column, events []*event.Stream) *part {
 	if p == nil {
 		return nil
@@ -246,12 +247,12 @@ func newPart(p *Part, of expr.Part, columns []Column, events []*event.Stream) *p
 	return s
 }
 
-// parts is the memory of so many of them as rows has.
+// parts is the memory of parts, one for each event of rows.
 type parts struct {
 	events   []event.Event
-	deriveds []event.Derived // of what has values, or the number of a stack
+	deriveds []event.Derived // for derived events, and events with the number of a stack
 	slots    []event.Value
-	within   []event.Event // the start and the end of each pair
+	within   []event.Event // the start and the end of each part that is a pair
 }
 
 func (p *part) memory() (m parts) {
@@ -268,9 +269,9 @@ func (p *part) memory() (m parts) {
 	return m
 }
 
-// show puts the event into its memory. It is not known which one it is, if none was kept; it is
-// not ok if the record is too short for it. e is the event that is made of it, task the word of
-// the head.
+// show makes the part's event in its memory. known is false if the record has no event for this
+// part; ok is false if the record is too short. e is the derived event, task the word of the
+// record's head.
 func (p *part) show(s *Rows, e *event.Event, m *parts, at int, sent []byte, task uint64) (known, ok bool) {
 	u64 := binary.LittleEndian.Uint64
 	var in *input
@@ -342,7 +343,7 @@ func (p *part) show(s *Rows, e *event.Event, m *parts, at int, sent []byte, task
 	return true, true
 }
 
-// input is which event it is, by index; negative is none.
+// input returns the index of the part's event; negative if there is none.
 func (p *part) input(sent []byte) int {
 	if p.sourceSize == 2 {
 		return int(binary.LittleEndian.Uint16(sent[p.source:])) - 1
@@ -361,7 +362,8 @@ func (p *part) release() {
 	}
 }
 
-// common writes the fields that the records of all tracepoints begin with.
+// common writes the common fields, with which the records of all tracepoints
+// begin.
 func common(raw []byte, schema *event.Schema, task, context uint64) {
 	if len(raw) < 8 {
 		return

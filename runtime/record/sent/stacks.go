@@ -2,14 +2,14 @@ package sent
 
 import "ppscript/runtime/event"
 
-// This file is about the stacks of events that programs send: a record has a hash, by which
-// the stack is found in a map of theirs. An event that is made of it has the hash in place
-// of its record.
+// This file finds the stacks of events that programs send. A record has the hash of the
+// stack, which is the key in a map of the programs. An event that is a part of a derived
+// event has this hash in Event.Rec.
 
 // StackKey is the size of a hash; must match StackKey of bpf/load.
 const StackKey = 16
 
-// stackMembers are projectedMembers of events with stacks.
+// stackMembers are the members of events with stacks.
 type stackMembers struct {
 	*projectedMembers
 	find func(hash []byte) []uint64

@@ -8,15 +8,15 @@ import (
 	"ppscript/runtime/record/latetext"
 )
 
-// This file finds the texts of the process that a program sent behind a compact
-// record. The last word in front of Projection.Texts is where they begin and end, 32
-// bits each. A text is its address, how many bytes there are with the NUL, 64
-// bits each, and these bytes, filled up to 8.
+// This file finds the texts of the process that a program sent after the fixed part
+// of a record. The last word before Projection.Texts has the offsets of their begin
+// and end, 32 bits each. A text is its address and its length with the NUL, 64 bits
+// each, and then its bytes, padded to a multiple of 8.
 
-// TextHead is how many bytes stand in front of a text.
+// TextHead is the number of bytes before a text: address and length.
 const TextHead = 16
 
-// textMembers are projectedMembers of records with texts.
+// textMembers are the members of events with texts.
 type textMembers struct {
 	*projectedMembers
 	fixedPart int
@@ -24,7 +24,8 @@ type textMembers struct {
 	late      *latetext.Texts
 }
 
-// Members returns the members of the samples. late has the texts that are read later.
+// Members returns the members of the samples. late has the texts that programs read
+// later.
 func (c *Projection) Members(late *latetext.Texts) event.Members {
 	if c.Words.size > StackKey {
 		return &besideMembers{c.Words, c.Stacks}
@@ -70,14 +71,14 @@ func textAmong(texts []byte, addr uint64) (text []byte, ok bool) {
 	return nil, false
 }
 
-// partMembers are the members of events that are a part of something else, and have texts: in place
-// of their record is the hash of the stack, or zeros, and then the texts.
+// partMembers are the members of events that are a part of a derived event and have texts.
+// Event.Rec has the hash of the stack, or zeros, and then the texts.
 type partMembers struct {
 	*projectedMembers
-	find func(hash []byte) []uint64 // nil: none has a stack
+	find func(hash []byte) []uint64 // nil if the events have no stacks
 }
 
-// withTexts is what such an event has in place of its record; hash is nil if it has no stack.
+// withTexts returns the Event.Rec for partMembers; hash is nil if the event has no stack.
 func withTexts(memory *arena, hash, sent []byte, fixedPart int) []byte {
 	from, to := textsIn(sent, fixedPart)
 	rec := memory.take(StackKey + to - from)
@@ -105,8 +106,8 @@ func (m *partMembers) Text(e *event.Event, addr uint64) (text []byte, ok bool) {
 	return text, ok
 }
 
-// MemberText implements event.MemberTexts: what a program read of the kernel's
-// memory.
+// MemberText implements event.MemberTexts, for texts that a program read from
+// the kernel's memory.
 func (m *projectedMembers) MemberText(e *event.Event, f event.Member) (text []byte, ok bool) {
 	off, known := m.members[f]
 	if !known || e.Kind != event.Sample || HeadSize+off > len(e.Rec) {
@@ -133,8 +134,8 @@ func (m *textMembers) MemberText(e *event.Event, f event.Member) (text []byte, o
 	return m.Text(e, addr)
 }
 
-// read is a text that was sent, with its NUL; of one that was missing, what was read
-// later.
+// read returns a text that was sent, without its NUL. If the text was missing, it
+// returns the text that was read later.
 func (m *textMembers) read(e *event.Event, addr uint64, text []byte) []byte {
 	number, missing := latetext.Number(text)
 	if !missing {
@@ -147,7 +148,8 @@ func (m *textMembers) read(e *event.Event, addr uint64, text []byte) []byte {
 	return text[:len(event.UserTextFault)]
 }
 
-// textsIn is where the texts of a sent record begin and end.
+// textsIn returns the offsets at which the texts of a sent record begin and
+// end.
 func textsIn(sent []byte, fixedPart int) (from, to int) {
 	if fixedPart > len(sent) {
 		return 0, 0
@@ -160,7 +162,7 @@ func textsIn(sent []byte, fixedPart int) (from, to int) {
 	return from, to
 }
 
-// recordEnd is where a record that was sent as a whole ends.
+// recordEnd returns the end of an event's own record that was sent as a whole.
 func (c *Projection) recordEnd(sent []byte) int {
 	if c.Texts > 0 {
 		if from, _ := textsIn(sent, c.Texts); from > 0 {

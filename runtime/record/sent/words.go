@@ -6,20 +6,21 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file is about events of probes that programs send as a part of something else: of a
-// pair, of what a fold emits, as what happened during a pair. Such an event has no sample.
-// In place of it, Event.Rec has the hash of its stack, or zeros, and then for each register
-// and each argument of its schema
+// This file reads events of probes that programs send as a part of a derived event (a pair,
+// or an event that a fold emits), or keep in a flight buffer. Such an event has no sample.
+// Event.Rec has the hash of its stack, or zeros, and then for each register and each
+// argument of its schema
 //
 //	u64 state    notSent, known, or unreadable
 //	u64 value
 //
-// and for each argument that is a text of the process
+// then for each argument that is a text of the process
 //
 //	u64 length   with its NUL; 0 if it was not sent, or not in memory
 //	u8  text[TextMost]
 //
-// and for each number that was read of the kernel's memory as the event happened its state and value.
+// and for each number that was read from the kernel's memory when the event happened its state and
+// value.
 
 const (
 	wordSize = 16
@@ -34,15 +35,15 @@ const (
 	unreadable
 )
 
-// Words are the places of registers and arguments in Event.Rec, by sample member, and how
-// large it is.
+// Words are the offsets of registers and arguments in Event.Rec, by sample member, and
+// its size.
 type Words struct {
 	at   map[event.Member]int
 	size int
 }
 
-// WordsOf are the words of a schema: the words of its fields, and those that these are
-// computed of. Only those of probes have some. What else was read with the event lies behind them.
+// WordsOf returns the Words of a schema: the words of its fields, and the words from which fields
+// are computed. Only schemas of probes have words. The values of reads follow them.
 func WordsOf(s *event.Schema, reads ...event.Member) Words {
 	w := Words{map[event.Member]int{}, StackKey}
 	add := func(m event.Member, size int) {
@@ -72,10 +73,11 @@ func WordsOf(s *event.Schema, reads ...event.Member) Words {
 	return w
 }
 
-// A Word is a word as it is sent: 8 bytes at From of what is sent. If it was read of memory,
-// 8 more are 0 if that could be read. A text has its length there, and so many bytes more.
+// A Word is a word of the sent record: 8 bytes at From. If Read, it was read from memory,
+// and 8 more bytes are 0 if reading succeeded. For a text, the word is its length, and Text
+// more bytes follow.
 type Word struct {
-	From, To int // To is one of Words
+	From, To int // To is an offset of Words
 	Read     bool
 	Text     int
 }
@@ -90,13 +92,13 @@ func (w *Word) sent() int {
 	return 8
 }
 
-// addWord says that a member is sent at a place.
+// addWord adds a member that is sent as w.
 func (c *Projection) addWord(all Words, m event.Member, w Word) {
 	w.To, c.BesideSize = all.at[m], all.size
 	c.Beside = append(c.Beside, w)
 }
 
-// beside makes Event.Rec of what was sent, and of the hash of the event's stack, if it has one.
+// beside makes Event.Rec from the sent record, and the hash of the event's stack if it has one.
 func (x *Records) beside(sent, hash []byte) []byte {
 	if x.BesideSize == 0 {
 		return hash
@@ -123,10 +125,10 @@ func (x *Records) beside(sent, hash []byte) []byte {
 	return rec
 }
 
-// besideMembers are the members of such events.
+// besideMembers are the members of events whose Event.Rec has words.
 type besideMembers struct {
 	words Words
-	find  func(hash []byte) []uint64 // nil: none has a stack
+	find  func(hash []byte) []uint64 // nil if the events have no stacks
 }
 
 // Callchain implements event.Members.
@@ -170,17 +172,18 @@ func (m *besideMembers) MemberText(e *event.Event, f event.Member) (text []byte,
 	return e.Rec[at+8 : at+8+int(n)-1], true
 }
 
-// An arena is memory for parts of one size that are given back together.
+// An arena is memory for many parts of about the same size that are freed
+// together.
 type arena struct {
 	chunks [][]byte
 	chunk  int // in use
-	off    int // and how much of it
+	off    int // bytes of the chunk that are in use
 }
 
-// chunkSize is how much memory is taken at once.
+// chunkSize is the memory that is allocated at once, in bytes.
 const chunkSize = 64 << 10
 
-// take is memory of a size. It has what was written there before.
+// take returns memory of a size. It is not cleared.
 func (a *arena) take(size int) []byte {
 	if a.chunk == len(a.chunks) {
 		a.chunks = append(a.chunks, make([]byte, max(chunkSize, size)))
