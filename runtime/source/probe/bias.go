@@ -12,9 +12,9 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// bias is how far above its linked addresses a file lies in a process. It is
-// found by the file's identity, not its name, which differs between mount
-// namespaces.
+// bias returns the difference between a file's addresses in a process and its
+// linked addresses. The mapping is found by device and inode, since names
+// differ between mount namespaces.
 func (r *Resolver) bias(s *Spec, m *image, path string) (uint64, error) {
 	var want unix.Stat_t
 	if err := unix.Stat(path, &want); err != nil {

@@ -13,9 +13,9 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file resolves hardware breakpoints: a few bytes of memory of which the
-// CPU tells every access. The sample has the address that was watched, the
-// instruction (behind the access for data, at it for code) and the registers.
+// This file resolves hardware breakpoints: a few bytes of memory for which the
+// CPU reports every access. The sample has the watched address, the address of
+// the instruction (for data, of the one after the access) and the registers.
 
 // The types of accesses: HW_BREAKPOINT_R and so on.
 const hwR, hwW, hwX = 1, 2, 4
@@ -112,7 +112,7 @@ func (w *watch) access(s *Spec) error {
 	w.size = s.Len
 	codeSize := 4
 	if x86 {
-		codeSize = 8 // sizeof(long), whatever the instruction's length
+		codeSize = 8 // sizeof(long), independent of the instruction's length
 	}
 	switch {
 	case w.typ == hwX && (w.size == 0 || w.size == codeSize):
@@ -130,7 +130,7 @@ func (w *watch) access(s *Spec) error {
 	return nil
 }
 
-// check refuses what the CPU would refuse: lengths and addresses.
+// check refuses lengths and addresses that the CPU does not support.
 func (w *watch) check(s *Spec) error {
 	if w.typ != hwX && w.addr%uint64(w.size) != 0 {
 		return diag.Errorf(diag.Usage, "breakpoint", s.Name,
@@ -150,8 +150,8 @@ func (w *watch) check(s *Spec) error {
 	return nil
 }
 
-// breakAddress finds the address: a number, a variable or function of the
-// process or file, else of the kernel.
+// breakAddress finds the address. The name is a number, or a variable or
+// function of the process or file, else of the kernel.
 func (r *Resolver) breakAddress(s *Spec) (uint64, error) {
 	if addr, ok := parseAddress(s.Name); ok {
 		return addr, nil
@@ -204,7 +204,7 @@ func (r *Resolver) userVariable(s *Spec, name string, off uint64) (uint64, error
 	return addr + bias + off, nil
 }
 
-// variables lists symbols of data.
+// variables lists the symbols of data.
 func (m *image) variables() []string {
 	syms, _ := m.Symbols()
 	dynamic, _ := m.DynamicSymbols()
@@ -230,7 +230,7 @@ func (w *watch) schema() *event.Schema {
 	}
 	if w.typ != hwX {
 		var o *event.Operand
-		if m == elf.EM_X86_64 { // it stops behind the access; others stop in front of it
+		if m == elf.EM_X86_64 { // x86 stops after the access, other machines before it
 			o = &event.Operand{Value: int64(w.addr), Load: w.size, Size: w.size, Signed: true}
 		}
 		b.number(event.Field{
@@ -268,7 +268,7 @@ func (w *watch) name() string {
 	return fmt.Sprintf("0x%x/%d:%s", w.addr, w.size, w.accessName())
 }
 
-// accessName is the type, as perf-prof prints it.
+// accessName returns the type of access in perf-prof's notation.
 func (w *watch) accessName() string {
 	if w.typ == hwX {
 		return "X"
@@ -283,7 +283,7 @@ func (w *watch) accessName() string {
 	return text
 }
 
-// line is "0xADDR/LEN:TYPE ip SYMBOL+OFF data=N".
+// line appends "0xADDR/LEN:TYPE ip SYMBOL+OFF data=N".
 func (w *watch) line(dst []byte, e *event.Event) []byte {
 	dst = fmt.Appendf(dst, "0x%x/%d:%s ip %016x", w.addr, w.size, w.accessName(), w.ip(e))
 	if ip := w.ip(e); w.place != nil {

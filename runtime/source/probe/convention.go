@@ -8,33 +8,36 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file knows where functions find their arguments. The numbers are the
-// kernel's: enum perf_event_x86_regs and enum perf_event_arm_regs.
+// This file has the registers in which functions receive arguments and return
+// results. The numbers of registers are the kernel's: enum perf_event_x86_regs
+// and enum perf_event_arm_regs.
 
-// A convention names the registers of the arguments when a function is
-// entered, and of the result when it has returned.
+// A convention is a calling convention: the registers of the arguments when a
+// function is entered, and of the results when it has returned.
 type convention struct {
 	args []uint8 // integers and pointers, in order
 	rets []uint8
 	g    int // the register of Go's current goroutine, -1 if none
-	// dwarf is the registers in the order of debug information; nil if that is the kernel's.
+	// dwarf maps the register numbers of debug information to the kernel's; nil if they are
+	// equal.
 	dwarf []uint8
 }
 
-// Stack pointers and frame pointers, whose surroundings are on the sampled
-// part of the stack.
+// Frame pointers, stack pointers and instruction pointers. The memory near the
+// first two is in the sampled part of the stack.
 const (
 	amd64BP, amd64SP, amd64IP = 6, 7, 8
 	arm64FP, arm64SP, arm64PC = 29, 31, 32
 )
 
-// dwarfAMD64 is DWARF's order, ax dx cx bx si di bp sp r8 to r15, as the kernel counts.
+// dwarfAMD64 has the kernel's numbers of ax dx cx bx si di bp sp r8 to r15, which is
+// DWARF's order.
 var dwarfAMD64 = []uint8{0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23}
 
 var (
 	// di si dx cx r8 r9; ax dx
 	sysV = convention{args: []uint8{5, 4, 3, 2, 16, 17}, rets: []uint8{0, 3}, g: -1, dwarf: dwarfAMD64}
-	// The internal ABI of Go, of all compiled functions since 1.17, cmd/compile/abi-internal.md.
+	// Go's internal ABI, used by all compiled functions since 1.17: cmd/compile/abi-internal.md.
 	goAMD64 = convention{
 		args: []uint8{0, 1, 2, 5, 4, 16, 17, 18, 19},
 		rets: []uint8{0, 1, 2, 5, 4, 16, 17, 18, 19},
@@ -46,8 +49,8 @@ var (
 	}
 )
 
-// conventionOf is nil where arguments are not known: code of 32 bits, other
-// machines.
+// conventionOf returns the convention of a machine's code; nil for 32-bit code
+// and other machines.
 func conventionOf(m elf.Machine, isGo bool) *convention {
 	switch {
 	case m == elf.EM_X86_64 && isGo:
@@ -62,7 +65,7 @@ func conventionOf(m elf.Machine, isGo bool) *convention {
 	return nil
 }
 
-// ofDWARF is the register of a number of debug information, if it is one for numbers and addresses.
+// ofDWARF converts a register number of debug information; false if it is not a general register.
 func (c *convention) ofDWARF(n int) (uint8, bool) {
 	switch {
 	case n < 0:
@@ -75,7 +78,7 @@ func (c *convention) ofDWARF(n int) (uint8, bool) {
 	return 0, false
 }
 
-// hostMachine is the machine of the running kernel.
+// hostMachine returns the machine of the running kernel.
 func hostMachine() elf.Machine {
 	if runtime.GOARCH == "arm64" {
 		return elf.EM_AARCH64
@@ -83,10 +86,11 @@ func hostMachine() elf.Machine {
 	return elf.EM_X86_64
 }
 
-// argName is the field of the register of an argument, by its number from 0.
+// argName returns the name of the field for argument i, counted from 0.
 func argName(i int) string { return fmt.Sprintf("arg%d", i+1) }
 
-// entry and exit name the registers as fields: arg1, arg2, ...; retval, ret2.
+// entry adds the registers of arguments as fields arg1, arg2, ...; exit adds
+// those of results as retval, ret2.
 func (c *convention) entry(b *builder) {
 	if c == nil {
 		return

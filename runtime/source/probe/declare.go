@@ -9,14 +9,14 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file gives arguments the names and types of a declaration in C:
+// This file adds arguments with the names and types of a declaration in C:
 //
 //	int fd, const char *path, size_t n
 //
-// Numbers are cut to their size and sign. A pointer to char is the text that
-// it points to, any other pointer is an address.
+// Numbers are cut to their size and sign. A pointer to char is shown as the
+// text at that address, any other pointer as an address.
 
-// scalar are the C types that are known by name: bytes, negative if signed.
+// scalar are the sizes of known C types in bytes, negative if signed.
 var scalar = map[string]int{
 	"char": -1, "signed char": -1, "unsigned char": 1, "bool": 1, "_Bool": 1,
 	"short": -2, "unsigned short": 2, "int": -4, "unsigned": 4, "unsigned int": 4, "long": -8,
@@ -36,7 +36,7 @@ type decl struct {
 	size      int
 	signed    bool
 	text, ptr bool
-	names     map[int64]string // of an enumeration's values; nil for other types
+	names     map[int64]string // names of an enumeration's values; nil for other types
 }
 
 func parseDecl(text string, named bool) (decl, error) {
@@ -101,7 +101,7 @@ func keys(m map[string]int) []string {
 	return ks
 }
 
-// declare adds the fields of s.Args.
+// declare adds a field for each argument in s.Args.
 func declare(b *builder, c *convention, s *Spec) error {
 	parts := strings.Split(s.Args, ",")
 	if c == nil || len(parts) > len(c.args) {
@@ -138,7 +138,7 @@ func declareReturn(b *builder, c *convention, s *Spec) error {
 	return nil
 }
 
-// declared adds a field that is a register, or a part of it.
+// declared adds a field whose value is a register, or the lower part of it.
 func (b *builder) declared(d decl, reg uint8) {
 	member := event.MemberReg + event.Member(reg)
 	if d.size == 8 && !d.text {
@@ -159,7 +159,8 @@ func (b *builder) declared(d decl, reg uint8) {
 	}, []event.Member{member})
 }
 
-// computed adds a field whose number, or address of its text, is read by fn, or is o.
+// computed adds a field whose number, or address of its text, is computed by fn. o
+// describes the same computation for programs of the kernel.
 func (b *builder) computed(d decl, o *event.Operand, fn func(*event.Event) (uint64, bool),
 	uses []event.Member) {
 	if !d.text {
@@ -179,7 +180,8 @@ func (b *builder) computed(d decl, o *event.Operand, fn func(*event.Event) (uint
 	}, append(append([]event.Member{}, uses...), inThread...)...)
 }
 
-// enumNames names the values of an enumeration; others are read as they are.
+// enumNames returns the function that names the values of an enumeration; nil
+// for other types.
 func (d decl) enumNames() func(event.Value) (string, bool) {
 	if len(d.names) == 0 {
 		return nil

@@ -12,27 +12,28 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file keeps USDT probes as tracepoints, for users of other tools and of
+// This file defines USDT probes as tracepoints, for use in other tools and in
 // event strings: "usdt add" writes a definition to tracefs' uprobe_events, and
-// the probe is then PROVIDER:NAME until "usdt del". Unlike everything else
-// here it leaves state in the kernel, on purpose.
+// the probe is then the tracepoint PROVIDER:NAME until "usdt del". Unlike the
+// rest of the package, this leaves state in the kernel, on purpose.
 
 // A Definition is one line of uprobe_events.
 type Definition struct {
 	Group, Event string
 	Text         string   // "p:group/event /file:0x10(0x20) arg1=%di:s32"
-	Skipped      []string // arguments that the kernel's notation cannot say
+	Skipped      []string // arguments that the kernel's notation cannot express
 }
 
 // ProfProbe is a probe in perf-prof's notation, parsed.
 type ProfProbe struct {
 	Spec    Spec
-	Addr    uint64   // of one of several of the name; 0 is all
+	Addr    uint64   // selects one of several probes of the name; 0 is all
 	Formats []string // of its arguments
 }
 
-// ParseUSDT reads perf-prof's notation of usdt add, del and list, of one probe
-// or several: [[PROVIDER:]NAME@]FILE[@ADDR], then formats of its arguments.
+// ParseUSDT parses perf-prof's notation for usdt add, del and list, with one
+// probe or several: [[PROVIDER:]NAME@]FILE[@ADDR], then the formats of its
+// arguments.
 func ParseUSDT(text string) ([]ProfProbe, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -54,9 +55,10 @@ func ParseUSDT(text string) ([]ProfProbe, error) {
 	return list, nil
 }
 
-// isFormat tells the format of an argument from the next probe, by how the
-// kernel's notation begins: [NAME=] and one of %REG @ADDR +OFFS(...) -OFFS(...)
-// $stack \IMMEDIATE, or %s for where the argument is.
+// isFormat reports that a word is the format of an argument, not the next
+// probe. Formats begin like the kernel's notation: [NAME=] and one of %REG
+// @ADDR +OFFS(...) -OFFS(...) $stack \IMMEDIATE, or %s for the argument's own
+// location.
 func isFormat(word string) bool {
 	if name, rest, ok := strings.Cut(word, "="); ok && name != "" && name == identifier(name) {
 		word = rest
@@ -90,8 +92,8 @@ func parseChosen(word string) (c ProfProbe, err error) {
 	return c, nil
 }
 
-// definition describes the note to tracefs. Each format stands for the
-// argument at its place, with %s for where that is: "+0(%s):string".
+// definition makes the line of uprobe_events for the note. formats[i] is the
+// format of argument i, with %s for the argument's location: "+0(%s):string".
 func (n *Note) definition(path string, formats []string) Definition {
 	d := Definition{Group: identifier(n.Provider), Event: identifier(n.Name)}
 	var b strings.Builder
@@ -120,7 +122,7 @@ func (n *Note) definition(path string, formats []string) Definition {
 	return d
 }
 
-// identifier makes a name that tracefs takes.
+// identifier converts s to a name that tracefs accepts.
 func identifier(s string) string {
 	out := strings.Map(func(c rune) rune {
 		if c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
@@ -134,7 +136,7 @@ func identifier(s string) string {
 	return out
 }
 
-// fetch is the operand in the notation of uprobe_events.
+// fetch returns the operand in the notation of uprobe_events.
 func (o *operand) fetch(m elf.Machine) (string, error) {
 	switch {
 	case o.Err != nil:
@@ -158,7 +160,7 @@ func (o *operand) fetch(m elf.Machine) (string, error) {
 	return fmt.Sprintf("%+d(%%%s)", o.value, reg), nil
 }
 
-// fetchRegister is a register's name in the kernel's regoffset_table.
+// fetchRegister returns a register's name in the kernel's regoffset_table.
 func fetchRegister(m elf.Machine, r uint8) string {
 	if m == elf.EM_AARCH64 {
 		switch {
@@ -175,8 +177,9 @@ func fetchRegister(m elf.Machine, r uint8) string {
 	return amd64Names[r]
 }
 
-// Definitions finds the notes that s names, at addr only if that is not 0, and
-// describes them. Notes of one name get numbers: NAME, NAME_1, NAME_2.
+// Definitions finds the notes that s names, and makes their definitions. If
+// addr is not 0, it finds only the note at addr. Notes with the same name get
+// numbers: NAME, NAME_1, NAME_2.
 func (r *Resolver) Definitions(s Spec, addr uint64, formats []string) ([]Note, []Definition, error) {
 	s.Kind = USDT
 	m, path, shown, err := r.open(&s)
@@ -221,8 +224,8 @@ func (r *Resolver) Definitions(s Spec, addr uint64, formats []string) ([]Note, [
 	return notes, defs, nil
 }
 
-// Add writes definitions to the tracefs at root. All are written, or none: when
-// the kernel refuses one, those before it are deleted again.
+// Add writes definitions to the tracefs at root. If the kernel refuses one, the
+// definitions before it are deleted again.
 func Add(root string, defs []Definition) error {
 	for i, d := range defs {
 		if err := define(root, d.Text); err != nil {
@@ -242,7 +245,7 @@ func Add(root string, defs []Definition) error {
 	return nil
 }
 
-// Delete takes definitions out of the tracefs at root.
+// Delete removes definitions from the tracefs at root.
 func Delete(root string, defs []Definition) error {
 	var errs []error
 	for _, d := range defs {
@@ -264,7 +267,7 @@ func Delete(root string, defs []Definition) error {
 }
 
 // define writes one line. The file is opened without truncation, which would
-// delete everybody's definitions.
+// delete the definitions of all users.
 func define(root, line string) error {
 	f, err := privilege.OpenFile(privilege.Kernel, root+"/uprobe_events", os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -274,8 +277,8 @@ func define(root, line string) error {
 	return errors.Join(diag.Reason(err), f.Close())
 }
 
-// Line is how usdt list shows a note: "provider:name@file", and with verbose
-// the note's content and the definition.
+// Line returns the line of usdt list for a note: "provider:name@file". With
+// verbose it adds the note's content and the definition.
 func (n *Note) Line(file string, d Definition, verbose bool) string {
 	line := n.fullName() + "@" + file
 	if !verbose {

@@ -16,29 +16,29 @@ import (
 	"ppscript/runtime/text/glob"
 )
 
-// This file reads the functions of an ELF file with their addresses, and turns an address into a file
-// offset. Files come from anywhere: package dso bounds how much of one is read.
+// This file reads the functions of an ELF file with their addresses, and converts addresses to file
+// offsets. Files are not trusted: package dso bounds the bytes that are read.
 
-// A function is a symbol that code can be probed at.
+// A function is a symbol at which code can be probed.
 type function struct {
-	name     string // as in the file
+	name     string // as written in the file
 	addr     uint64
 	size     uint64 // 0 if unknown
-	indirect bool   // it chooses the function that is called in its place
-	label    bool   // nothing says that it is code rather than data
-	chosen   string // the indirect function of which it is an implementation; empty if it was named itself
+	indirect bool   // its code chooses the function that is called in its place
+	label    bool   // a symbol without a type, of code or data
+	chosen   string // the indirect function that it implements; empty if it was named itself
 }
 
 // An image is an open ELF file.
 type image struct {
 	*dso.Image
 
-	funcs     []function        // by address; nil until they are read
-	path      string            // to find its debug file; empty for none
-	file      *os.File          // nil of one in memory
+	funcs     []function        // by address; nil until read
+	path      string            // for finding its debug file; empty if there is none
+	file      *os.File          // nil if the image is in memory
 	demangled map[string][]int  // indices into funcs
-	slots     map[uint64]uint64 // as filled says; nil until they are read
-	// signatures are read when the first function is asked for; told says that was so.
+	slots     map[uint64]uint64 // the result of filled; nil until read
+	// signatures are opened when the first function needs one; then warned is true.
 	signatures *symbol.Signatures
 	warned     bool
 }
@@ -66,8 +66,8 @@ func (m *image) functions() []function {
 	return m.funcs
 }
 
-// find returns the functions of exactly that name, mangled or not, and those that the compiler made of
-// them. A version behind @ is not part of a name.
+// find returns the functions with exactly this name, mangled or not, and the variants that the
+// compiler made from them. A version after @ is not part of a name.
 func (m *image) find(name string) []function {
 	var fns found
 	for _, fn := range m.functions() {
@@ -84,8 +84,8 @@ func (m *image) find(name string) []function {
 	return fns.list
 }
 
-// match returns the functions whose name, mangled or not, matches a pattern. Parts of functions that nobody
-// calls, stubs that call others and labels do not: a name means just one of them.
+// match returns the functions whose name, mangled or not, matches a pattern. Parts of functions
+// that are never called, stubs that call other functions, and labels do not match.
 func (m *image) match(pattern string) []function {
 	var fns found
 	plain := map[int]bool{}
@@ -107,8 +107,8 @@ func (m *image) match(pattern string) []function {
 	return fns.list
 }
 
-// cutClone cuts off the suffixes of a function that the compiler made of another one: f.isra.0 is f with
-// other parameters. called is false of parts that f jumps to, which are none of its calls.
+// cutClone removes the suffixes of a function that the compiler made from another one: f.isra.0 is
+// f with other parameters. called is false for parts to which f jumps, since a jump is not a call.
 func (m *image) cutClone(name string) (base string, called bool) {
 	called = true
 	for {
@@ -140,7 +140,8 @@ func (m *image) cutClone(name string) (base string, called bool) {
 	}
 }
 
-// compiledParts are the functions that the compiler made from a function of that name.
+// compiledParts lists the functions that the compiler made from the function called
+// name.
 func (m *image) compiledParts(name string, fns []function) (made []string) {
 	for _, fn := range fns {
 		if base, _ := m.cutClone(fn.name); base != fn.name && fn.name != name {
@@ -150,8 +151,8 @@ func (m *image) compiledParts(name string, fns []function) (made []string) {
 	return made
 }
 
-// plainNames maps the names that a programmer writes, with and without
-// parameters, to functions: C++, Rust.
+// plainNames maps the names in the source of C++ and Rust, with and without
+// parameters, to functions.
 func (m *image) plainNames() map[string][]int {
 	if m.demangled != nil {
 		return m.demangled
@@ -184,8 +185,8 @@ func (m *image) plainNames() map[string][]int {
 	return m.demangled
 }
 
-// rustNames are names of a function of Rust without the types that it and its type were made for: of
-// <shop::Cart<u32>>::get::<u8> these are <shop::Cart>::get and shop::Cart::get.
+// rustNames returns names of a Rust function without type arguments: for
+// <shop::Cart<u32>>::get::<u8>, <shop::Cart>::get and shop::Cart::get.
 func rustNames(mangled string) []string {
 	plain := symbol.DemangleWith(mangled, demangle.NoParams, demangle.NoTemplateParams)
 	plain = strings.ReplaceAll(strings.ReplaceAll(plain, "::<>", ""), "<>", "")
@@ -211,10 +212,11 @@ func (m *image) names() []string {
 	return names
 }
 
-// at is the function that holds an address, by the name that stacks show.
+// at returns the function that contains an address, with the name that stacks
+// show.
 func (m *image) at(addr uint64) (function, bool) {
 	fns := m.functions()
-	// i is behind the functions that begin at addr or before it.
+	// i is the index after the functions that begin at addr or before it.
 	i := sort.Search(len(fns), func(i int) bool { return fns[i].addr > addr })
 	if i == 0 {
 		return function{}, false
@@ -228,8 +230,8 @@ func (m *image) at(addr uint64) (function, bool) {
 	return function{}, false
 }
 
-// found are functions with one of each address. A resolver has the address of its indirect function, which
-// is the one that programs name.
+// found collects functions, one for each address. If a resolver and its indirect function have the
+// same address, it keeps the indirect function, which is the one that programs name.
 type found struct {
 	list []function
 	at   map[uint64]int // indices into list
@@ -249,13 +251,13 @@ func (f *found) add(fn function) {
 	f.list = append(f.list, fn)
 }
 
-// errNotExecutable is the reason when a probe would not be in code.
+// errNotExecutable is the reason for refusing a probe outside of code.
 var errNotExecutable = errors.New("not in executable code of the file")
 
-// codeOffset turns an address in code into a file offset.
+// codeOffset converts an address in code to a file offset.
 func (m *image) codeOffset(addr uint64) (uint64, error) { return m.offset(addr, elf.PF_X) }
 
-// offset turns an address of a segment with all these flags into a file
+// offset converts an address in a segment with all these flags to a file
 // offset.
 func (m *image) offset(addr uint64, flags elf.ProgFlag) (uint64, error) {
 	for _, p := range m.Progs {

@@ -22,8 +22,8 @@ var libraryDirs = []string{
 	"/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
 }
 
-// open finds and reads the file of s. path is for the kernel, shown for
-// people.
+// open finds and reads the file of s. path is passed to the kernel, shown is
+// for messages.
 func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 	rights := r.rights(s)
 	privilege.Raise(rights, func() { path, err = r.path(s) })
@@ -42,7 +42,7 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 			Op: "open " + s.Kind.String(), Subject: s.in(shown), Class: diag.Attach, Cause: cause,
 		}).WithHint(hint, args...)
 	}
-	// The opened file is the one that was looked at, and a pipe is not opened at all.
+	// The type of the file is checked on the opened file, and a pipe is never opened.
 	var f *os.File
 	privilege.Raise(rights, func() { f, err = (*dso.Root)(nil).Open(path) })
 	switch {
@@ -53,7 +53,8 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 	case err != nil:
 		return nil, "", "", fail(diag.Reason(err), "see whether it is there with: ls -l %s", path)
 	}
-	// The image reads on from the file: it stays open as long as the Resolver.
+	// The image reads from the file later, so the file stays open as long as
+	// the Resolver.
 	info, err := f.Stat()
 	if err == nil {
 		m, err = openImage(f, info.Size())
@@ -81,9 +82,9 @@ func (r *Resolver) Close() error {
 	return errors.Join(errs...)
 }
 
-// rights are those that finding the file of s takes beside the caller's own: a
-// running program may be read anywhere; a path below a process's root that the
-// caller chose is read with his own rights.
+// rights returns the rights, in addition to the caller's own, with which the
+// file of s is found. The program of a running process may be read anywhere. A
+// path that the caller chose is read with the caller's rights only.
 func (r *Resolver) rights(s *Spec) privilege.Set {
 	switch {
 	case s.File == "":
@@ -94,7 +95,7 @@ func (r *Resolver) rights(s *Spec) privilege.Set {
 	return 0
 }
 
-// path finds the file of s, as we can open it.
+// path returns a path under which this process can open the file of s.
 func (r *Resolver) path(s *Spec) (string, error) {
 	root := ""
 	if s.PID == 0 && s.File == "" {
@@ -107,7 +108,7 @@ func (r *Resolver) path(s *Spec) (string, error) {
 				WithHint("see processes with: ps -e")
 		}
 		if s.File == "" {
-			return proc + "/exe", nil // also where the file has been deleted
+			return proc + "/exe", nil // works even if the file was deleted
 		}
 		root = proc + "/root"
 	}
@@ -144,8 +145,8 @@ func (r *Resolver) path(s *Spec) (string, error) {
 		WithHint("give the path of the file")
 }
 
-// isELF tells programs from scripts and from the linker scripts that lie
-// beside libraries.
+// isELF reports that a file is a program or library, not a script, nor one of
+// the linker scripts in the directories of libraries.
 func isELF(path string) bool {
 	f, err := (*dso.Root)(nil).Open(path)
 	if err != nil {
@@ -157,8 +158,8 @@ func isELF(path string) bool {
 	return err == nil && string(magic[:]) == "\x7fELF"
 }
 
-// mapped is the path of the library of that name in a process: "libc" is
-// libc.so.6 or libc-2.31.so.
+// mapped returns the path of a library in a process by its short name: "libc"
+// is libc.so.6 or libc-2.31.so.
 func (r *Resolver) mapped(pid int, name string) string {
 	f, err := os.Open(fmt.Sprintf("%s/%d/maps", r.proc(), pid))
 	if err != nil {
@@ -182,8 +183,8 @@ func (r *Resolver) mapped(pid int, name string) string {
 // maxLinks bounds the symbolic links of one path.
 const maxLinks = 40
 
-// inRoot is the path of file below root. Symbolic links are followed here,
-// since an absolute one means another file below root, not one of ours.
+// inRoot returns the path of file below root. Symbolic links are followed here,
+// since the target of an absolute link is below root, too.
 func inRoot(root, file string) string {
 	rest := strings.Split(filepath.Clean("/"+file), "/")
 	at, links := "", 0
@@ -215,7 +216,7 @@ func inRoot(root, file string) string {
 	return root + at
 }
 
-// in names the probe and the file for errors.
+// in names the probe and the file in errors.
 func (s *Spec) in(file string) string {
 	if s.Name == "" {
 		return "probes of " + file

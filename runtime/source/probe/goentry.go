@@ -5,20 +5,20 @@ import (
 	"debug/elf"
 )
 
-// This file finds where calls of Go functions are probed. Most of these begin by comparing the
-// stack pointer with the end of the goroutine's stack:
+// This file finds the instruction at which calls of a Go function are probed. Most Go
+// functions begin by comparing the stack pointer with the end of the goroutine's stack:
 //
 //	cmp  0x10(%r14),%rsp      or lea -N(%rsp),%r12; cmp 0x10(%r14),%r12
 //	jbe  grow                 grow: ... call runtime.morestack; jmp the start
 //	push %rbp
 //
-// The kernel executes the comparison out of line, with a second trap behind it. It emulates the
-// jump and the push, for which one trap is enough: there a hit costs half and less. Registers
-// and the stack are those of the start. The push, unlike the start, is passed once by a call
-// that grows its stack.
+// At a probe on the comparison, the kernel executes a copy of it elsewhere, and needs a second
+// trap after it. It emulates the jump and the push with a single trap, so that a hit there
+// costs half or less. The registers and the stack are the same as at the start. A call that
+// grows its stack passes the start twice, but the push only once.
 
-// goEntry is the offset in a Go function, whose code begins with these bytes, of the instruction
-// to probe for calls: 0 if it begins otherwise.
+// goEntry returns the offset of the instruction to probe for calls of a Go function with this
+// code; 0 if the code does not begin as above.
 func goEntry(m elf.Machine, code []byte) uint64 {
 	if m != elf.EM_X86_64 {
 		return 0
@@ -52,8 +52,8 @@ func goEntry(m elf.Machine, code []byte) uint64 {
 	return uint64(len(code) - len(jump))
 }
 
-// entry is where calls of a place are probed: the place itself, unless it is the start of a Go
-// function that the user named.
+// entry returns the address at which calls of a place are probed: the place itself, unless it
+// is the start of a Go function that the user named.
 func (s *Spec) entry(m *image, p place) uint64 {
 	_, numeric := parseAddress(trimPlus(s.Name))
 	if s.Kind != Uprobe || numeric || p.line || p.addr != p.fn.addr || !m.Go() || !p.fn.compiledByGo() {

@@ -12,29 +12,32 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// This file finds what is called of indirect functions (STT_GNU_IFUNC): strlen of glibc, functions that are
-// compiled with target_clones. The code of their symbol is a resolver. It runs once, when a program is
-// linked, and gives the address of the implementation that fits the machine; that is what is called. A
-// probe on the resolver counts how often programs were linked.
+// This file finds the implementations of indirect functions (STT_GNU_IFUNC), such as strlen of
+// glibc, or functions that are compiled with target_clones. The code at their symbol is a resolver.
+// It runs once, when a program is linked, and returns the address of the implementation for the
+// machine, which is then called. A probe on the resolver would only count how often programs were
+// linked.
 //
-// A resolver has the addresses of all implementations that it can give in its code, as operands of
-// instructions that compute an address, or in the slots of its file that the linker fills. Which one it
-// gives is not asked: that depends on the machine, on the environment (GLIBC_TUNABLES), and need not be the
-// same for all processes; those that are not given are not called.
+// The code of a resolver has the addresses of all implementations that it can return, as operands
+// of instructions that compute an address, or in slots of its file that the linker fills. All of
+// them are probed. The one that is returned depends on the machine and on the environment
+// (GLIBC_TUNABLES), and can differ between processes; the others are never called, so that probing
+// them does no harm.
 
-// maxResolver bounds the code of a resolver, maxHelpers the functions that it calls to find the address.
+// maxResolver bounds the code of a resolver, in bytes; maxHelpers bounds the functions that it
+// calls to find the address.
 const (
 	maxResolver = 4 << 10
 	maxHelpers  = 8
 )
 
-// A choice is what a resolver can give.
+// A choice has the implementations that a resolver can return.
 type choice struct {
 	code []function
 	vdso string // a function of the kernel's vDSO, which has no file and hence no probes
 }
 
-// choices are the implementations that an indirect function can have.
+// choices returns the implementations that an indirect function can have.
 func (m *image) choices(fn function) choice {
 	var c choice
 	todo, done := []function{fn}, 0
@@ -55,7 +58,7 @@ func (m *image) choices(fn function) choice {
 	return c
 }
 
-// add takes an address that the resolver computes, if it is the address of an implementation.
+// add adds an address that the resolver computes, if it is the address of an implementation.
 func (c *choice) add(m *image, resolver function, addr uint64) {
 	if _, err := m.codeOffset(addr); err != nil {
 		if c.vdso == "" {
@@ -71,15 +74,15 @@ func (c *choice) add(m *image, resolver function, addr uint64) {
 	fn, ok := m.at(addr)
 	switch {
 	case !ok:
-		fn = function{name: fmt.Sprintf("0x%x", addr), addr: addr} // of a stripped file
+		fn = function{name: fmt.Sprintf("0x%x", addr), addr: addr} // in a stripped file
 	case fn.addr != addr:
-		return // a place in a function is no function
+		return // an address inside of a function is no implementation
 	}
 	c.code = append(c.code, fn)
 }
 
-// vdsoName is the name of a function of the vDSO that stands at the begin of b: resolvers of gettimeofday
-// and time look for it.
+// vdsoName returns the name of a function of the vDSO if b begins with one: resolvers of
+// gettimeofday and time look up such a name.
 func vdsoName(b []byte) string {
 	name, _, ok := bytes.Cut(b, []byte{0})
 	if ok && (bytes.HasPrefix(name, []byte("__vdso_")) || bytes.HasPrefix(name, []byte("__kernel_"))) {
@@ -88,7 +91,8 @@ func vdsoName(b []byte) string {
 	return ""
 }
 
-// references are the addresses that a function computes, and those of the functions that it calls.
+// references are the addresses that a function computes, and the addresses of the functions that
+// it calls.
 type references struct{ addrs, calls []uint64 }
 
 func (m *image) references(fn function) (r references) {
@@ -131,7 +135,7 @@ func (m *image) referencesX86(r *references, code []byte, addr uint64) {
 					x86asm.CMOVBE, x86asm.CMOVS, x86asm.CMOVNS:
 					r.slot(m, at)
 				}
-			case x86asm.Imm: // of a program that is loaded where it says
+			case x86asm.Imm: // in a program that is loaded at its linked addresses
 				if inst.Op == x86asm.MOV && m.Type == elf.ET_EXEC && a > 0 {
 					r.addrs = append(r.addrs, uint64(a))
 				}
@@ -141,17 +145,17 @@ func (m *image) referencesX86(r *references, code []byte, addr uint64) {
 	})
 }
 
-// slot takes the address that the linker puts into a slot.
+// slot adds the address that the linker stores in a slot.
 func (r *references) slot(m *image, at uint64) {
 	if a, ok := m.filled()[at]; ok {
 		r.addrs = append(r.addrs, a)
 	}
 }
 
-// Instructions of arm64 that make addresses: ADR and ADRP, ADD of a constant, LDR from a constant offset, B
-// and BL.
+// referencesARM decodes the instructions of arm64 that make addresses: ADR and ADRP, ADD of a
+// constant, LDR from a constant offset, B and BL.
 func (m *image) referencesARM(r *references, code []byte, addr uint64) {
-	var page [32]uint64 // by register, what ADRP put there
+	var page [32]uint64 // by register, the result of ADRP
 	for off := 0; off+arm64InstructionSize <= len(code); off += arm64InstructionSize {
 		w := uint64(binary.LittleEndian.Uint32(code[off:]))
 		pc := addr + uint64(off)
@@ -172,13 +176,13 @@ func (m *image) referencesARM(r *references, code []byte, addr uint64) {
 	}
 }
 
-// Relocations that put the address of a function of the file into a slot.
+// Relocations that store the address of a function of the file in a slot.
 const (
 	relativeX86, globX86 = uint32(elf.R_X86_64_RELATIVE), uint32(elf.R_X86_64_GLOB_DAT)
 	relativeARM, globARM = uint32(elf.R_AARCH64_RELATIVE), uint32(elf.R_AARCH64_GLOB_DAT)
 )
 
-// filled maps slots to the addresses in the file that the linker puts there.
+// filled maps slots to the addresses in the file that the linker stores there.
 func (m *image) filled() map[uint64]uint64 {
 	if m.slots != nil {
 		return m.slots
@@ -209,12 +213,14 @@ func (m *image) filled() map[uint64]uint64 {
 	return m.slots
 }
 
-// errNoChoice is the reason where the code of a resolver does not tell.
+// errNoChoice is the reason if no implementation is found in the code of a
+// resolver.
 var errNoChoice = errors.New("it is an indirect function: its resolver chooses what is called, and " +
 	"the resolver's code does not tell the implementations")
 
-// called replaces indirect functions among those of the name by the implementations that they can have,
-// and says so: that many calls of other functions may be counted, or some cannot be.
+// called replaces the indirect functions in fns by their implementations. The note for the user
+// says that calls of other functions that share an implementation are counted too, or that some
+// implementations cannot be probed.
 func (m *image) called(fns []function) (code []function, note string, err error) {
 	var all found
 	var names, vdso, unknown []string
@@ -262,7 +268,8 @@ func (m *image) called(fns []function) (code []function, note string, err error)
 	return all.list, note, nil
 }
 
-// sharing are other indirect functions that can have an implementation of these.
+// sharing lists other indirect functions that can have one of these
+// implementations.
 func (m *image) sharing(fns, code []function) (names []string) {
 	known := map[uint64]bool{}
 	for _, fn := range fns {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// kernelMemory reads the kernel's memory through /proc/kcore, an ELF file
-// whose segments are the kernel's mappings. It is opened at the first read.
+// kernelMemory reads the kernel's memory through /proc/kcore, an ELF file whose
+// segments are the kernel's mappings. The file is opened at the first read.
 type kernelMemory struct {
 	path  string
 	tried bool

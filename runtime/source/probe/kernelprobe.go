@@ -44,7 +44,7 @@ func (r *Resolver) kernelProbe(s Spec) ([]*Probe, error) {
 	switch known, listErr := r.kernelFunctions(); {
 	case listErr != nil && isPattern(fn):
 		return nil, listErr
-	case listErr != nil: // the kernel itself knows better
+	case listErr != nil: // the kernel checks the name itself
 	case isPattern(fn):
 		if names, err = s.matches(fn, r.traceable(known)); err != nil {
 			return nil, err
@@ -89,12 +89,13 @@ func (r *Resolver) kernelAddress(s Spec, typ uint32, addr uint64) ([]*Probe, err
 	return []*Probe{{Schema: b.schema(), Config2: addr}}, nil
 }
 
-// kernelConvention tells where arguments are: inside a function the registers
-// may hold other values by then, and are named all the same.
+// kernelConvention returns the calling convention for a probe at an offset in a
+// function. Inside of the function the registers may already have other values,
+// but the fields have the same names.
 func kernelConvention(uint64) *convention { return conventionOf(hostMachine(), false) }
 
-// kernelFunctions lists the functions of the kernel and its modules, which are
-// named as in kprobe("kvm:vmx_vcpu_run") too.
+// kernelFunctions lists the functions of the kernel and its modules. Functions
+// of modules are also listed with the module, as in kprobe("kvm:vmx_vcpu_run").
 func (r *Resolver) kernelFunctions() ([]string, error) {
 	if r.text != nil {
 		return r.text, nil
@@ -122,9 +123,9 @@ func (r *Resolver) kernelFunctions() ([]string, error) {
 	return names, nil
 }
 
-// traceable returns the functions of a list that the kernel's tracers can use: no parts of
-// functions that lie elsewhere, nor those that were needed while it booted. Where the
-// kernel does not tell, they are all.
+// traceable returns the functions of a list that the kernel's tracers can use. It leaves
+// out separate parts of functions, and functions that were only needed during boot. If the
+// kernel's list cannot be read, it returns all of them.
 func (r *Resolver) traceable(known []string) []string {
 	text, err := os.ReadFile(traceableFunctions)
 	if err != nil || r.Proc != "" {
@@ -145,10 +146,11 @@ func (r *Resolver) traceable(known []string) []string {
 	})
 }
 
-// traceableFunctions is the kernel's list of them.
+// traceableFunctions is the kernel's list of functions that can be traced.
 const traceableFunctions = "/sys/kernel/tracing/available_filter_functions"
 
-// matches expands a pattern, within its bound.
+// matches returns the known functions that match a pattern; an error if they
+// exceed the limit of s.
 func (s *Spec) matches(pattern string, known []string) ([]string, error) {
 	var names []string
 	for _, n := range known {

@@ -9,14 +9,14 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file reads memory of observed processes. It happens when the event is
-// looked at, microseconds to milliseconds after it happened, so memory that
-// changes fast may have changed. A process that has ended has no memory.
+// This file reads the memory of observed processes. It is read when the event
+// is processed, microseconds to milliseconds after it happened, so the memory
+// may have changed. A process that has ended has no memory.
 
 // maxText bounds a text that an argument points to, in bytes.
 const maxText = 256
 
-// readMemory fills dst from the process that e is about.
+// readMemory fills dst from the memory of e's process.
 func readMemory(e *event.Event, dst []byte, addr uint64) bool {
 	if e.TID <= 0 || addr == 0 || addr >= 1<<63 || len(dst) == 0 {
 		return false
@@ -25,15 +25,15 @@ func readMemory(e *event.Event, dst []byte, addr uint64) bool {
 	remote := []unix.RemoteIovec{{Base: uintptr(addr), Len: len(dst)}}
 	n, err := unix.ProcessVMReadv(int(e.TID), local, remote, 0)
 	if (err != nil || n != len(dst)) && e.PID > 0 && e.PID != e.TID {
-		// The thread is gone, its process may not be.
+		// The thread has ended, but its process may not have.
 		n, err = unix.ProcessVMReadv(int(e.PID), local, remote, 0)
 	}
 	return err == nil && n == len(dst)
 }
 
-// readText reads a text that ends in NUL, page by page, since the page behind
-// it may not be there. One that cannot be read is event.UserTextFault, as for
-// programs of the kernel; a nil pointer is an empty one.
+// readText reads a text that ends with NUL, page by page, since the next page
+// may not be mapped. It returns event.UserTextFault, like programs of the
+// kernel, if the text cannot be read, and "" for a nil pointer.
 func readText(e *event.Event, addr uint64) string {
 	if addr == 0 {
 		return ""
@@ -60,11 +60,13 @@ type userStack interface {
 	UserStack(e *event.Event) []byte
 }
 
-// stackBytes is how much of the stack is sampled for arguments that lie there.
+// stackBytes is the size of the sampled part of the stack, for arguments on the
+// stack.
 const stackBytes = 512
 
-// loadUser reads size bytes at addr, from the sampled part of the stack if
-// they are there, which is as it was at the event, else from the process.
+// loadUser reads size bytes at addr: from the sampled part of the stack, which
+// has the values at the time of the event, if they are in it, else from the
+// process.
 func loadUser(e *event.Event, addr, sp uint64, size int) (uint64, bool) {
 	var buf [8]byte
 	if s, ok := e.Stream.Members.(userStack); ok && sp != 0 && addr >= sp {

@@ -9,11 +9,12 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file knows how many returns of a function of the kernel are seen at a time.
+// This file computes how many calls of a kernel function a return probe can
+// observe at the same time.
 
-// MissedReturns says that returns of the functions may be missing, and that nobody counts
-// them. A return probe keeps a place for each call that is active: perf asks for as many as
-// the kernel thinks best (maxactive in kernel/kprobes.c).
+// MissedReturns returns a note that returns of functions may be missing without being
+// counted. A return probe needs a slot for each active call, and has the kernel's default
+// number of slots (maxactive in kernel/kprobes.c).
 func MissedReturns(label string, more int) string {
 	cpus, err := kernel.ReadCPUs(kernel.Roots{})
 	if err != nil {
@@ -32,8 +33,8 @@ func MissedReturns(label string, more int) string {
 		places(unix.ByteSliceToString(name.Version[:]), len(cpus.Possible)))
 }
 
-// places is how many calls a return probe has places for, by what the kernel says of how
-// it was built ("#1 SMP PREEMPT_DYNAMIC ...").
+// places returns the number of slots of a return probe, from the kernel's build string
+// ("#1 SMP PREEMPT_DYNAMIC ...").
 func places(built string, possibleCPUs int) int {
 	if strings.Contains(built, "PREEMPT") {
 		return max(10, 2*possibleCPUs)

@@ -10,26 +10,27 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file decodes the arguments of USDT notes: SIZE@OPERAND, where OPERAND
-// is written as in the compiler's assembly:
+// This file decodes the arguments of USDT notes: SIZE@OPERAND, where OPERAND is
+// in the syntax of the compiler's assembly:
 //
 //	amd64  $5  %eax  8(%rbp)  (%rax,%rsi,8)  counter+4(%rip)
 //	arm64  5   w0    [sp, 8]  [x0, x1, lsl 3]
 //
-// Size is in bytes, negative if signed, with an f for floating point, which is
-// not decoded: those registers are not sampled.
+// SIZE is in bytes, negative if signed, with an f for floating point.
+// Floating-point arguments are not decoded, since their registers are not
+// sampled.
 
-// An operand is where one argument is.
+// An operand is the location of one argument.
 type operand struct {
-	Text   string // as the note has it, with its size
+	Text   string // as written in the note, with its size
 	Size   int    // bytes: 1, 2, 4, 8
 	Signed bool
-	Err    error // why it cannot be decoded; nil if it can
+	Err    error // the reason if it cannot be decoded, else nil
 
 	kind        operandKind
 	value       int64 // constant, displacement, or address of a variable
 	reg, index  uint8
-	shift       uint8 // of a part of a register: 8 for %ah
+	shift       uint8 // first bit of a part of a register: 8 for %ah
 	width       uint8 // bytes of that part
 	scale       uint8 // bits that the index is shifted by
 	based, indx bool
@@ -46,8 +47,8 @@ const (
 
 var sized = regexp.MustCompile(`(?:^|\s)(-?[0-9]+)(f?)@`)
 
-// parseOperands splits and decodes the arguments of a note. It never fails as
-// a whole: an argument that it does not understand has an Err.
+// parseOperands splits and decodes the arguments of a note. An argument that
+// cannot be decoded has an Err; the others are not affected.
 func parseOperands(args string, m elf.Machine, symbol func(string) (uint64, bool)) []operand {
 	if strings.TrimSpace(args) == "" {
 		return nil
@@ -94,7 +95,7 @@ func parseOperand(text, size, float, body string, m elf.Machine, symbol func(str
 	return o
 }
 
-// uses lists the sample members that the operand is computed from.
+// uses lists the sample members from which the operand is computed.
 func (o *operand) uses(m elf.Machine) []event.Member {
 	reg := func(r uint8) event.Member { return event.MemberReg + event.Member(r) }
 	switch o.kind {
@@ -132,7 +133,7 @@ func stackPointer(m elf.Machine) uint8 {
 	return amd64SP
 }
 
-// reader makes the function that computes the operand; probe is the linked
+// reader returns the function that computes the operand; probe is the linked
 // address of the probe.
 func (o operand) reader(m elf.Machine, probe uint64) func(e *event.Event) (uint64, bool) {
 	reg := func(e *event.Event, r uint8) (uint64, bool) {
@@ -181,7 +182,8 @@ func (o operand) reader(m elf.Machine, probe uint64) func(e *event.Event) (uint6
 	}
 }
 
-// operand is how programs of the kernel find the value; probe is as of reader.
+// operand describes, for programs of the kernel, how the value is computed.
+// probe is the linked address of the probe.
 func (o *operand) operand(probe uint64) *event.Operand {
 	p := &event.Operand{Value: o.value, Size: o.Size, Signed: o.Signed}
 	switch o.kind {
@@ -202,7 +204,8 @@ func (o *operand) operand(probe uint64) *event.Operand {
 	return p
 }
 
-// extend cuts v to the operand's size, and to that of a part of a register.
+// extend cuts v to the operand's size, or to the size of a part of a register,
+// and extends its sign.
 func (o *operand) extend(v uint64) uint64 {
 	size := o.Size
 	if o.kind == inRegister && int(o.width) < size {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// This file reads operands as compilers write them, for amd64 and arm64.
+// This file parses operands in the syntax of assembly, for amd64 and arm64.
 
 // amd64Memory is SYMBOL+DISP(%base,%index,scale), parts of it optional.
 var amd64Memory = regexp.MustCompile(`^([A-Za-z_.$][\w.$@]*)?([-+]?[0-9a-fA-Fx]*(?:[-+][0-9]+)*)` +
@@ -76,7 +76,7 @@ func (o *operand) constant(text string) error {
 	return nil
 }
 
-// sum reads "-8", "+16-4" or nothing.
+// sum parses "-8", "+16-4" or "".
 func sum(text string) (int64, error) {
 	var total int64
 	for text != "" {
@@ -102,7 +102,7 @@ type part struct{ num, shift, width uint8 }
 // amd64Names are the registers by their kernel numbers.
 var amd64Names = [...]string{"ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "ip"}
 
-// amd64Register knows rax eax ax al ah, rsi esi si sil, r8 r8d r8w r8b.
+// amd64Register parses rax eax ax al ah, rsi esi si sil, r8 r8d r8w r8b.
 func amd64Register(name string) (part, bool) {
 	if n, ok := strings.CutPrefix(name, "r"); ok && n != "" && n[0] >= '0' && n[0] <= '9' {
 		width := uint8(8)
@@ -118,7 +118,7 @@ func amd64Register(name string) (part, bool) {
 			n = n[:len(n)-1]
 		}
 		i, err := strconv.Atoi(n)
-		// 16..23 in the kernel's list
+		// r8 to r15 are 16 to 23 in the kernel's list
 		return part{uint8(i + 8), 0, width}, err == nil && i >= 8 && i <= 15 && !strings.HasPrefix(n, "+")
 	}
 	for i, r := range amd64Names {

@@ -10,7 +10,8 @@ import (
 )
 
 // ReadKernel fills dst with the kernel's memory from addr on. path is
-// /proc/kcore. It opens the file anew: it is for commands, not for events.
+// /proc/kcore. It opens the file at each call: it is for commands, not for
+// events.
 func ReadKernel(path string, dst []byte, addr uint64) error {
 	refuse := func(err error, hint string) error {
 		return (&diag.Error{

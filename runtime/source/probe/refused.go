@@ -10,16 +10,17 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file finds instructions that the kernel takes no uprobe of: it executes a copy of the
-// instruction elsewhere, or emulates it, and refuses those that it cannot. It plants probes when a
-// process maps the file, where a refusal has nobody to go to, and nothing would be counted.
+// This file finds instructions on which the kernel accepts no uprobe. The kernel executes a copy
+// of the probed instruction elsewhere, or emulates it, and refuses instructions for which it can
+// do neither. It inserts probes when a process maps the file; a refusal at that time is not
+// reported, and the probe would just count nothing.
 //
-// Which instructions these are changes from version to version (arch/x86/kernel/uprobes.c: prefixes
-// LOCK, CS, DS, ES and SS, input and output, traps). So the kernel is asked, which takes a millisecond,
-// but only of instructions that some version may refuse.
+// The refused instructions differ between versions (arch/x86/kernel/uprobes.c: prefixes LOCK, CS,
+// DS, ES and SS, input and output, traps). So a probe is tried, which takes a millisecond, but only
+// for instructions that some version may refuse.
 
-// refused is why the kernel takes no probe of the instruction at an address; nil if it does, or nobody
-// knows.
+// refused returns the error with which the kernel refuses a probe on the instruction at an address;
+// nil if it accepts the probe, or if that cannot be found out.
 func (m *image) refused(pmu uint32, addr, off uint64) error {
 	if m.file == nil || !mayBeRefused(m.Machine, m.Bytes(addr, x86MaxInstruction)) {
 		return nil
@@ -31,7 +32,7 @@ func (m *image) refused(pmu uint32, addr, off uint64) error {
 	return nil
 }
 
-// instruction is the one at an address, for messages.
+// instruction describes the instruction at an address, for messages.
 func (m *image) instruction(addr uint64) string {
 	code := m.Bytes(addr, x86MaxInstruction)
 	if m.Machine == elf.EM_X86_64 {
@@ -54,8 +55,8 @@ func mayBeRefused(machine elf.Machine, code []byte) bool {
 			case c == 0xf0, c == 0x26, c == 0x2e, c == 0x36, c == 0x3e: // LOCK and segments
 				return true
 			case c == 0xc4, c == 0xc5, c == 0x62, c == 0xd5:
-				// VEX, EVEX and REX2: the kernel judges by the byte of the operation, as if it were of
-				// another table, and takes vmovd for OUTSB.
+				// VEX, EVEX and REX2: the kernel looks up the opcode in the wrong table, so that it
+				// mistakes vmovd for OUTSB.
 				return true
 			case c == 0x66, c == 0x67, c == 0xf2, c == 0xf3, c == 0x64, c == 0x65:
 				continue // other prefixes
@@ -65,7 +66,7 @@ func mayBeRefused(machine elf.Machine, code []byte) bool {
 			}
 			inst, err := x86asm.Decode(code, 64)
 			if err != nil || i > 4 {
-				return true // what the decoder does not know is rare at a begin, but for AVX
+				return true // at the begin of a function, mostly AVX
 			}
 			switch inst.Op {
 			case x86asm.IN, x86asm.OUT, x86asm.INSB, x86asm.INSW, x86asm.INSD, x86asm.OUTSB, x86asm.OUTSW,
@@ -88,7 +89,8 @@ func mayBeRefused(machine elf.Machine, code []byte) bool {
 	return false
 }
 
-// behind is a hint of what can be probed in place of the begin of a place.
+// behind returns a hint with an instruction that can be probed in place of a
+// refused one.
 func (s *Spec) behind(m *image, p place) string {
 	addr := s.entry(m, p)
 	size := uint64(arm64InstructionSize)

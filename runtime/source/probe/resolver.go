@@ -12,23 +12,23 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Resolver finds probes. It keeps the files that it has read, so one Resolver
-// should serve a session. It is used by one goroutine.
+// A Resolver finds probes. It caches the files that it has read, so a session
+// should use one Resolver. It is used by one goroutine.
 type Resolver struct {
 	// Kernel finds addresses of kernel symbols; breakpoints and addresses of
 	// kprobes need it.
 	Kernel KernelSymbols
 	// PID is the process that the session observes, 0 if it is not just one.
-	// Specs without a process mean it where they name its program or a
+	// Specs without a process refer to it if they name its program or a
 	// variable.
 	PID int
-	// Place appends the symbol of an instruction of e's process or the kernel
-	// to lines; nil leaves out those of programs.
+	// Place appends the symbol of an instruction in e's process or the kernel;
+	// if it is nil, lines have no symbols of programs.
 	Place func(dst []byte, e *event.Event, ip uint64) []byte
-	// Types are the types of the kernel, by which arguments of its functions have names;
-	// nil leaves them their registers.
+	// Types are the kernel's types, from which arguments of its functions get their
+	// names; if it is nil, the arguments are named by register.
 	Types *kerneltype.Types
-	// Devices is where PMUs are listed; "/sys/bus/event_source/devices" if
+	// Devices is the directory of PMUs; "/sys/bus/event_source/devices" if
 	// empty.
 	Devices string
 	// Proc is "/proc" if empty.
@@ -46,8 +46,8 @@ type KernelSymbols interface {
 	Err() error
 }
 
-// Resolve finds the Probes that a Spec names: one, or several for a
-// pattern and for the return instructions of a Go function.
+// Resolve finds the Probes for a Spec: one, or several for a pattern and for
+// the return instructions of a Go function.
 func (r *Resolver) Resolve(s Spec) ([]*Probe, error) {
 	if s.PID < 0 {
 		return nil, diag.Errorf(diag.Usage, s.Kind.String(), s.Name, "pid: got %d, want a process", s.PID).
@@ -86,7 +86,7 @@ func (r *Resolver) proc() string {
 	return r.Proc
 }
 
-// pmu reads the type of a PMU, which differs from kernel to kernel.
+// pmu reads the type number of a PMU, which differs between kernels.
 func (r *Resolver) pmu(name string) (uint32, error) {
 	text, err := r.device(name, "type")
 	if errors.Is(err, os.ErrNotExist) {
@@ -111,7 +111,7 @@ func (r *Resolver) device(name, file string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// retProbe is attr.config of probes that fire on return.
+// retProbe is attr.config of probes on the return of a function.
 const retProbe = 1
 
 func config(k Kind) uint64 {
@@ -122,7 +122,7 @@ func config(k Kind) uint64 {
 }
 
 // arguments adds the fields for arguments or results: the declared ones, and
-// the registers of the convention.
+// the registers of the calling convention.
 func (s *Spec) arguments(b *builder, c *convention) error {
 	if s.Args != "" && !s.Kind.returns() {
 		if err := declare(b, c, s); err != nil {
@@ -142,5 +142,6 @@ func (s *Spec) arguments(b *builder, c *convention) error {
 	return nil
 }
 
-// inThread is the context for reading the memory of an event's process.
+// inThread are the sample members that are needed to read the memory of an
+// event's process.
 var inThread = []event.Member{event.MemberTID}

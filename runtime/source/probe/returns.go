@@ -8,14 +8,14 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// This file finds instructions in functions: those that return, since the
-// kernel's return probes kill Go programs, and whether an offset is one at
-// all.
+// This file finds instructions in functions: the instructions that return,
+// since the kernel's return probes kill Go programs, and whether an instruction
+// begins at an offset.
 //
-// A return probe replaces the return address on the stack. Go moves stacks,
-// and goroutines between threads; the kernel then finds a return that it
-// knows nothing of and kills the process. Probes on every RET of the function
-// see the same moment without touching the stack.
+// A return probe replaces the return address on the stack. But Go moves stacks
+// in memory, and goroutines between threads. Then the kernel finds a return
+// without a matching call, and kills the process. Probes on every RET of the
+// function observe the same moment without changing the stack.
 
 // Returns of arm64: RET Xn, and its forms with pointer authentication.
 const (
@@ -24,7 +24,7 @@ const (
 	arm64InstructionSize       = 4
 	x86MaxInstruction          = 15
 	maxReturns                 = 1000 // of one function
-	x86Invalid                 = 1    // bytes to skip where nothing decodes: padding, data
+	x86Invalid                 = 1    // bytes to skip where decoding fails: padding, data
 	endbr64                int = 0xfa1e0ff3
 )
 
@@ -43,8 +43,8 @@ func returnOffsets(m elf.Machine, code []byte) ([]uint64, error) {
 	return offs, err
 }
 
-// isBoundary reports whether an instruction starts at off, and where the one
-// that holds off starts.
+// isBoundary reports whether an instruction starts at off; before is the start
+// of the instruction that contains off.
 func isBoundary(m elf.Machine, code []byte, off uint64) (before uint64, ok bool, err error) {
 	err = walkCode(m, code, func(at int, _ bool) bool {
 		if uint64(at) <= off {
@@ -62,7 +62,7 @@ func walkCode(m elf.Machine, code []byte, fn func(off int, ret bool) bool) error
 		for off := 0; off < len(code); {
 			size, ret := x86Invalid, false
 			if len(code)-off >= 4 && int(binary.LittleEndian.Uint32(code[off:])) == endbr64 {
-				size = 4 // the decoder does not know it
+				size = 4 // the decoder lacks it
 			} else if inst, err := x86asm.Decode(code[off:min(len(code), off+x86MaxInstruction)], 64); err ==
 				nil && inst.Len > 0 {
 				size, ret = inst.Len, inst.Op == x86asm.RET

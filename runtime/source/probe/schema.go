@@ -15,11 +15,12 @@ type builder struct {
 	s     *event.Schema
 	nums  []func(e *event.Event) (uint64, bool)
 	texts []func(e *event.Event) (string, bool)
-	// again is the fields, arg1 and so on, of registers that have names of their own, too.
+	// again are the fields arg1 and so on whose registers also have fields with real
+	// names.
 	again map[string]bool
 }
 
-// common is the head of every record: struct trace_entry.
+// common are the fields at the begin of every record: struct trace_entry.
 var common = []event.Field{
 	{Name: "common_type", Type: "unsigned short", Offset: 0, Size: 2},
 	{Name: "common_flags", Type: "unsigned char", Offset: 2, Size: 1},
@@ -27,9 +28,9 @@ var common = []event.Field{
 	{Name: "common_pid", Type: "int", Offset: 4, Size: 4, Signed: true},
 }
 
-// newBuilder starts the schema of a probe's records: must match struct
+// newBuilder starts the schema of a probe's records. It must match struct
 // kprobe_trace_entry_head and kretprobe_trace_entry_head in
-// kernel/trace/trace.h; those of uprobes are the same.
+// kernel/trace/trace.h; the records of uprobes are the same.
 func newBuilder(system, name string, typ uint32, config uint64, returns bool) *builder {
 	b := &builder{s: &event.Schema{System: system, Name: name, Type: typ, ID: config, Size: 16}}
 	b.s.Fields = append(b.s.Fields, common...)
@@ -62,13 +63,14 @@ func (b *builder) register(name string, r uint8) {
 	})
 }
 
-// namedRegister adds a field under a name of its own for a register that has an argument.
+// namedRegister adds a field with an argument's real name for its register.
 func (b *builder) namedRegister(c *convention, d decl, reg uint8) {
 	b.declared(d, reg)
 	b.named(c, reg)
 }
 
-// named has lines leave a register out that has names of its own.
+// named marks a register that has a field with a real name, so that lines leave
+// out arg1 and so on.
 func (b *builder) named(c *convention, reg uint8) {
 	if i := slices.Index(c.args, reg); i >= 0 {
 		if b.again == nil {
@@ -78,7 +80,8 @@ func (b *builder) named(c *convention, reg uint8) {
 	}
 }
 
-// partOfRegister adds a member of a structure, which begins at some bit of a register.
+// partOfRegister adds a field for a member of a structure that begins at a bit of a
+// register.
 func (b *builder) partOfRegister(c *convention, d decl, reg, bit uint8) {
 	if bit == 0 {
 		b.namedRegister(c, d, reg)
@@ -93,7 +96,8 @@ func (b *builder) partOfRegister(c *convention, d decl, reg, bit uint8) {
 	}, []event.Member{member})
 }
 
-// number appends a computed number; f supplies name, type, size and sign.
+// number appends a field with a computed number; f has its name, type, size and
+// sign.
 func (b *builder) number(f event.Field, fn func(*event.Event) (uint64, bool)) {
 	n := len(b.nums)
 	b.nums, b.texts = append(b.nums, fn), append(b.texts, nil)
@@ -101,8 +105,8 @@ func (b *builder) number(f event.Field, fn func(*event.Event) (uint64, bool)) {
 	b.add(f)
 }
 
-// text appends a computed text. Programs of the kernel find it as o says, if it is not
-// nil.
+// text appends a field with a computed text. o, if not nil, describes the computation
+// for programs of the kernel.
 func (b *builder) text(name string, o *event.Operand, fn func(*event.Event) (string, bool),
 	uses ...event.Member) {
 	n := len(b.nums)
@@ -117,9 +121,10 @@ func (b *builder) text(name string, o *event.Operand, fn func(*event.Event) (str
 	})
 }
 
-// schema ends the building.
+// schema returns the finished schema.
 func (b *builder) schema() *event.Schema {
-	// Last, so that a declared argument of the name hides it.
+	// func is the last field, so that a declared argument with this name hides
+	// it.
 	name := b.s.Name
 	b.text("func", &event.Operand{Text: name}, func(*event.Event) (string, bool) { return name, true })
 	nums, texts := b.nums, b.texts
@@ -141,8 +146,8 @@ func (b *builder) schema() *event.Schema {
 	return b.s
 }
 
-// lineOf prints a probe's line as the kernel does, "(func+0x10) arg1=1", and
-// leaves out arguments that the sample does not tell, and the registers that are there again.
+// lineOf returns the function that prints a probe's line like the kernel, "(func+0x10)
+// arg1=1". It leaves out arguments that the sample lacks, and the registers in again.
 func lineOf(s *event.Schema, again map[string]bool) func(dst []byte, e *event.Event) []byte {
 	ip, _ := s.Field("ip")
 	return func(dst []byte, e *event.Event) []byte {

@@ -6,11 +6,11 @@ import (
 	"ppscript/runtime/stack/symbol"
 )
 
-// This file names the arguments of functions of programs, and types their results, by debug
-// information. Declared arguments (args =) replace them.
+// This file adds the arguments of functions of programs with their names and types, and the
+// types of results, from debug information. Declared arguments (args =) replace them.
 
-// signed adds the fields of a function that debug information tells, at its begin or its end. Others have
-// their registers alone.
+// signed adds the fields of a function from debug information, at its begin or its end. Functions
+// without debug information have only the fields for registers.
 func (s *Spec) signed(b *builder, c *convention, m *image, p place) {
 	if c == nil || s.Args != "" || s.Ret != "" || p.addr != p.fn.addr || p.fn.addr == 0 {
 		return
@@ -26,7 +26,8 @@ func (s *Spec) signed(b *builder, c *convention, m *image, p place) {
 		}
 		return
 	}
-	// free are the registers of the parameters that follow, as long as their order tells them.
+	// free are the registers for the following parameters, as long as they can be derived from
+	// the parameters' order.
 	free := c.args
 	if remade || sig.Moved {
 		free = nil
@@ -37,7 +38,7 @@ func (s *Spec) signed(b *builder, c *convention, m *image, p place) {
 		if param.Words >= 0 && param.Words <= len(free) {
 			regs, free = free[:param.Words], free[param.Words:]
 		} else {
-			free = nil // the parameters behind it lie elsewhere
+			free = nil // the registers of later parameters are unknown
 		}
 		if reg, ok := c.ofDWARF(param.Reg); ok && param.Words == 1 {
 			regs = []uint8{reg}
@@ -50,7 +51,8 @@ func (s *Spec) signed(b *builder, c *convention, m *image, p place) {
 	}
 }
 
-// parameter adds the fields of one that is in registers; of others there are none.
+// parameter adds the fields of a parameter in registers; other parameters have no
+// fields.
 func (b *builder) parameter(c *convention, p *symbol.Parameter, regs []uint8) {
 	if len(regs) == 0 || p.Name == "" || !isIdent(p.Name) {
 		return
@@ -59,15 +61,15 @@ func (b *builder) parameter(c *convention, p *symbol.Parameter, regs []uint8) {
 	switch {
 	case len(regs) == 1:
 		b.namedRegister(c, d, regs[0])
-	case p.Pointer: // a string of Go, or a slice
+	case p.Pointer: // a Go string or slice
 		d.size, d.text = 8, false
 		b.namedRegister(c, d, regs[0])
 		b.namedRegister(c, decl{typ: "int", name: p.Name + "_len", size: 8, signed: true}, regs[1])
 	}
 }
 
-// structure adds the members of one that is in registers: in the pieces that debug information tells,
-// or in regs, by words.
+// structure adds the members of a structure in registers: in the pieces that debug information
+// describes, or word by word in regs.
 func (b *builder) structure(c *convention, p *symbol.Parameter, regs []uint8) {
 	for i := range p.Members {
 		m := &p.Members[i]
@@ -76,7 +78,7 @@ func (b *builder) structure(c *convention, p *symbol.Parameter, regs []uint8) {
 		if d.name = p.Name + "_" + m.Name; m.Words != 1 || !ok || p.Name == "" {
 			continue
 		}
-		switch m.Name { // of a text or slice of Rust
+		switch m.Name { // of a Rust text or slice
 		case "data_ptr":
 			d.name = p.Name
 		case "length":
@@ -90,7 +92,8 @@ func (b *builder) structure(c *convention, p *symbol.Parameter, regs []uint8) {
 	}
 }
 
-// placeOf is the register that has a member, and its first bit there.
+// placeOf returns the register that has a member of a structure, and the
+// member's first bit there.
 func placeOf(c *convention, p *symbol.Parameter, m *symbol.Member, regs []uint8) (reg, bit uint8, ok bool) {
 	if len(p.Pieces) == 0 {
 		if i := m.Off / 8; i < len(regs) && m.Off%8+m.Size <= 8 {
@@ -112,21 +115,21 @@ func placeOf(c *convention, p *symbol.Parameter, m *symbol.Member, regs []uint8)
 func declIn(p *symbol.Parameter) decl {
 	name := p.Name
 	if name == "func" {
-		name = "func_" // func is the function's own name, for all that a pattern fits
+		name = "func_" // the field func is the function's name
 	}
 	return decl{
 		typ: p.Type, name: name, size: p.Size, signed: p.Signed, ptr: p.Pointer, text: p.Text, names: p.Names,
 	}
 }
 
-// changed reports that the compiler made the function of another one, whose parameters are not all there:
-// the registers of those that are left are where debug information says.
+// changed reports that the compiler made the function from another one and may have removed
+// parameters. The registers of the remaining parameters are then known only from debug information.
 func changed(name string) bool {
 	return strings.Contains(name, ".isra.") || strings.Contains(name, ".constprop.") ||
 		strings.Contains(name, ".part.") || strings.Contains(name, ".cold")
 }
 
-// signature returns the signature of the function at an address; nil if it is not known.
+// signature returns the signature of the function at an address; nil if unknown.
 func (m *image) signature(addr uint64) *symbol.Signature {
 	if m.path == "" {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"ppscript/runtime/stack/symbol"
 )
 
-// This file finds where source lines are, FILE:LINE.
+// This file finds the addresses of source lines, FILE:LINE.
 
-// cutLine cuts a name that means a source line.
+// cutLine splits a name that is a source line; ok is false for other names.
 func cutLine(name string) (file string, line int, ok bool) {
 	i := strings.LastIndexByte(name, ':')
 	if i < 1 || name[i-1] == ':' {
@@ -21,7 +21,7 @@ func cutLine(name string) (file string, line int, ok bool) {
 	return name[:i], line, err == nil && line > 0
 }
 
-// lines are the places where the code of a source line begins.
+// lines returns the places at which the code of a source line begins.
 func (s *Spec) lines(m *image, path, shown string) ([]place, error) {
 	file, line, _ := cutLine(s.Name)
 	if s.Kind == Uretprobe {

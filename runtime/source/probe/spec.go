@@ -25,24 +25,26 @@ func (k Kind) String() string {
 	return [...]string{"kprobe", "kretprobe", "uprobe", "uretprobe", "usdt", "breakpoint"}[k]
 }
 
-// OfFile reports that such probes are in programs and libraries, not in the kernel.
+// OfFile reports that probes of this kind are in programs and libraries, not in the
+// kernel.
 func (k Kind) OfFile() bool { return k == Uprobe || k == Uretprobe || k == USDT }
 
 func (k Kind) returns() bool { return k == Kretprobe || k == Uretprobe }
 
-// A Spec is a probe as the user wrote it.
+// A Spec is a probe as written by the user.
 type Spec struct {
 	Kind Kind
 	// Name is a function, "func+0x10", a source line, "file.c:123", a pattern of
 	// functions, or an address as nm prints it, "0x1040"; "+0x1040" is an offset in
-	// the file. A line is a part of a program. Of USDT
-	// it is "provider:name" or "name", of breakpoints an address or symbol.
+	// the file. A source line is possible only in a program. For USDT, Name is
+	// "provider:name" or "name", for breakpoints an address or symbol.
 	Name string
-	// File is a path, or the name of a program or library that is looked for
-	// where those are. Empty is the program of PID. Not for the kernel.
+	// File is a path, or the name of a program or library, which is searched in
+	// the usual directories. Empty means the program of PID. It is not used for
+	// kprobes.
 	File string
-	// PID is the process whose files, or memory, are meant; 0 is none. Paths
-	// are those of its mount namespace.
+	// PID is the process whose files or memory are probed; 0 is none. Paths are
+	// in its mount namespace.
 	PID int
 	// Limit bounds the matches of a pattern; 0 is DefaultLimit.
 	Limit int
@@ -50,12 +52,13 @@ type Spec struct {
 	// result: they become fields of these names and types.
 	Args, Ret string
 
-	// Of breakpoints: bytes, and r, w, x or rw.
+	// For breakpoints: the number of bytes, and the kind of access: r, w, x or
+	// rw.
 	Len    int
 	Access string
 }
 
-// DefaultLimit is how many functions a pattern may match.
+// DefaultLimit is the number of functions that a pattern may match.
 const DefaultLimit = 100
 
 func (s *Spec) limit() int {
@@ -65,7 +68,7 @@ func (s *Spec) limit() int {
 	return DefaultLimit
 }
 
-// String is the probe in the notation of event strings.
+// String returns the probe in the notation of event strings.
 func (s *Spec) String() string {
 	text := s.Kind.String() + ":" + s.Name
 	switch s.Kind {
@@ -89,14 +92,14 @@ type Probe struct {
 	// Schema has attr.type and attr.config, and describes the samples.
 	Schema           *event.Schema
 	Config1, Config2 uint64
-	Config1Text      string // attr.config1 points to it, if it is not empty
+	Config1Text      string // if not empty, attr.config1 points to it
 	BPType           uint32
-	// Note tells the user about a limit of this probe; empty if there is none.
+	// Note is a message for the user about a limit of this probe; may be empty.
 	Note string
 }
 
-// RegsIntr is the mask of registers that sample members of the schema need: those that
-// are among wanted.
+// RegsIntr returns the mask of registers that the wanted sample members of the schema
+// need.
 func RegsIntr(s *event.Schema, wanted []event.Member) uint64 {
 	var mask uint64
 	want := map[event.Member]bool{}
@@ -117,7 +120,7 @@ func RegsIntr(s *event.Schema, wanted []event.Member) uint64 {
 	return mask
 }
 
-// StackUser is how many bytes of user stack the sample members of the schema need.
+// StackUser returns the bytes of user stack that the wanted sample members need.
 func StackUser(s *event.Schema, wanted []event.Member) uint32 {
 	need := false
 	for _, f := range wanted {
@@ -136,11 +139,11 @@ func StackUser(s *event.Schema, wanted []event.Member) uint32 {
 	return 0
 }
 
-// isPattern reports that a name is meant for several functions. Go's own names
-// hold stars, main.(*T).Method: callers look for the name itself first.
+// isPattern reports that a name has wildcards. Names of Go methods have stars
+// too, main.(*T).Method, so callers first look up the name itself.
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
-// splitOffset takes "func+0x10" apart.
+// splitOffset splits "func+0x10" into name and offset.
 func splitOffset(name string) (fn string, off uint64, err error) {
 	i := strings.LastIndexByte(name, '+')
 	if i <= 0 {
@@ -148,7 +151,7 @@ func splitOffset(name string) (fn string, off uint64, err error) {
 	}
 	off, numErr := parseNumber(name[i+1:])
 	if numErr != nil {
-		// operator+ and the like are names.
+		// The plus is a part of the name, as in operator+.
 		return name, 0, nil
 	}
 	return name[:i], off, nil
@@ -161,7 +164,7 @@ func parseNumber(s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// parseAddress reads "0x1040"; false if the text is not an address.
+// parseAddress parses "0x1040"; false if the text is not an address.
 func parseAddress(s string) (uint64, bool) {
 	if !strings.HasPrefix(s, "0x") && !strings.HasPrefix(s, "0X") {
 		return 0, false
@@ -170,8 +173,8 @@ func parseAddress(s string) (uint64, bool) {
 	return v, err == nil
 }
 
-// ReadsMemory reports that a sample member that is wanted reads the memory of the
-// event's process, which had better happen soon.
+// ReadsMemory reports that a wanted sample member reads the memory of the event's
+// process, so that events should be processed soon.
 func ReadsMemory(s *event.Schema, wanted []event.Member) bool {
 	want := map[event.Member]bool{}
 	for _, f := range wanted {

@@ -87,11 +87,13 @@ func (r *Resolver) usdt(s Spec) ([]*Probe, error) {
 	return probes, nil
 }
 
-// semShift is where attr.config has the file offset of the semaphore.
+// semShift is the position of the semaphore's file offset in attr.config, in
+// bits.
 const semShift = 32
 
-// semaphore is attr.config of a note: the kernel counts the semaphore up while
-// the event is open, which makes the program fire the probe.
+// semaphore returns attr.config for a note with a semaphore: a counter in the
+// program, which the kernel increments while the event is open. The program
+// executes the probe only if it is not 0.
 func (r *Resolver) semaphore(s *Spec, n *Note, shown string) (uint64, error) {
 	if n.SemOffset == 0 {
 		return 0, nil
@@ -116,8 +118,8 @@ func (r *Resolver) semaphore(s *Spec, n *Note, shown string) (uint64, error) {
 	return n.SemOffset << semShift, nil
 }
 
-// operands adds the fields of a note's arguments: arg1, arg2, ..., and those
-// that the Spec declares.
+// operands adds the fields of a note's arguments: arg1, arg2, ..., and the
+// declared arguments of the Spec.
 func (s *Spec) operands(b *builder, n *Note) (note string, err error) {
 	var decls []decl
 	if s.Args != "" {

@@ -7,22 +7,22 @@ import (
 	"fmt"
 )
 
-// This file reads the notes that sys/sdt.h leaves in a file for each
-// DTRACE_PROBE: must match SystemTap's note format, version 3.
+// This file reads the notes that sys/sdt.h writes to a file for each
+// DTRACE_PROBE. It must match SystemTap's note format, version 3.
 //
 //	Elf_Nhdr   namesz 8, descsz, type 3
 //	name       "stapsdt\0"
 //	desc       pc, base, semaphore (addresses), "provider\0", "name\0", "arguments\0"
 
-// A Note is one place of a USDT probe. Several may have one name.
+// A Note is one place of a USDT probe. Several notes may have the same name.
 type Note struct {
 	Provider, Name string
 	Args           string // "-4@%edi 8@(%rsi)"; empty if none
-	Addr           uint64 // of the nop, as linked
-	Base           uint64 // address of .stapsdt.base by the note
+	Addr           uint64 // linked address of the nop instruction
+	Base           uint64 // address of .stapsdt.base according to the note
 	Semaphore      uint64 // address of the counter that switches the probe on, 0 if none
-	Offset         uint64 // of the nop in the file
-	SemOffset      uint64 // of the semaphore in the file, 0 if none
+	Offset         uint64 // file offset of the nop
+	SemOffset      uint64 // file offset of the semaphore, 0 if none
 
 	Operands []operand // decoded Args
 
@@ -30,7 +30,7 @@ type Note struct {
 	bits    int
 }
 
-// fullName is "provider:name".
+// fullName returns "provider:name".
 func (n *Note) fullName() string { return n.Provider + ":" + n.Name }
 
 const (
@@ -61,7 +61,7 @@ func (m *image) notes() ([]Note, error) {
 	}
 	for i := range list {
 		n := &list[i]
-		// prelink moves code and data, but does not change notes.
+		// prelink moves code and data, but does not update notes.
 		if base != 0 && n.Base != 0 {
 			n.Addr += base - n.Base
 			if n.Semaphore != 0 {
@@ -81,7 +81,7 @@ func (m *image) notes() ([]Note, error) {
 	return list, nil
 }
 
-// parseNotes takes the section apart.
+// parseNotes splits the section into notes.
 func parseNotes(data []byte, f *elf.File) ([]Note, error) {
 	word := 8
 	if f.Class == elf.ELFCLASS32 {
@@ -139,13 +139,13 @@ func parseNote(desc []byte, word int, f *elf.File) (Note, error) {
 		return n, errors.New("a note has no name")
 	}
 	if n.Args == ":" {
-		n.Args = "" // DTrace's own mark for "not known"
+		n.Args = "" // DTrace's mark for "unknown"
 	}
 	return n, nil
 }
 
-// symbolAddress finds a variable, which operands name relative to the
-// instruction.
+// symbolAddress finds a variable that an operand names, relative to the
+// instruction pointer.
 func (m *image) symbolAddress(name string) (uint64, bool) {
 	for _, read := range []func() ([]elf.Symbol, error){m.Symbols, m.DynamicSymbols} {
 		syms, err := read()

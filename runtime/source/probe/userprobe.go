@@ -72,8 +72,9 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 	return probes, nil
 }
 
-// fewPlaces bounds the functions whose arguments debug information gives: each has its own; a user who
-// asks for more of them wants to know which is called.
+// fewPlaces bounds the number of probed functions for which arguments are read from debug
+// information. A user who probes more functions usually wants to know which are called, not their
+// arguments.
 const fewPlaces = 20
 
 func (r *Resolver) uprobePMU(s Spec) (uint32, error) {
@@ -98,12 +99,12 @@ func (s *Spec) fail(name, file string, cause error) *diag.Error {
 type place struct {
 	name string
 	addr uint64
-	fn   function // zero if the address is in none
-	line bool     // it is a source line's: registers have no arguments there
+	fn   function // zero if the address is in no function
+	line bool     // the place is a source line: the registers do not have the arguments there
 }
 
-// places finds the addresses that a Spec names in the file at path, which messages call shown. The note says
-// where these are not simply the function of the name.
+// places finds the addresses that a Spec names in the file at path; messages use shown. The note is
+// for the user if the addresses are not simply the function with the name.
 func (r *Resolver) places(s *Spec, m *image, path, shown string) (list []place, note string, err error) {
 	if off, ok := parseAddress(trimPlus(s.Name)); ok {
 		list, err = s.numericPlace(m, path, shown, off)
@@ -147,7 +148,8 @@ func (r *Resolver) places(s *Spec, m *image, path, shown string) (list []place, 
 	return list, "", s.checkMatches(len(list))
 }
 
-// begins are the places where calls begin of functions, which have the name, or match the pattern.
+// begins returns the places at which calls of functions begin; fns are the functions with the
+// name, or that match the pattern.
 func (s *Spec) begins(m *image, path, shown string, fns []function, pattern bool) (
 	list []place, note string, err error,
 ) {
@@ -176,7 +178,8 @@ func trimPlus(name string) string {
 	return name
 }
 
-// numericPlace is an address as nm prints it, or with + an offset in the file.
+// numericPlace returns the place for an address in the form of nm, or, with +,
+// for an offset in the file.
 func (s *Spec) numericPlace(m *image, path, shown string, addr uint64) ([]place, error) {
 	if s.Name[0] == '+' {
 		a, err := m.address(addr)
@@ -199,8 +202,8 @@ func (s *Spec) numericPlace(m *image, path, shown string, addr uint64) ([]place,
 	return []place{{name: name, addr: addr, fn: fn}}, nil
 }
 
-// checkInside refuses offsets that are outside of a function or inside of an
-// instruction: a breakpoint written there would change what the program does.
+// checkInside refuses offsets outside of a function or inside of an
+// instruction: a trap written there would corrupt the program.
 func (s *Spec) checkInside(m *image, shown string, fn function, off uint64) error {
 	if off == 0 || fn.size == 0 {
 		return nil
@@ -226,8 +229,8 @@ func (s *Spec) checkInside(m *image, shown string, fn function, off uint64) erro
 		WithHint("use +0x%x, where one starts", before)
 }
 
-// compiledByGo tells Go's own functions from those that cgo brought along:
-// their names have a package.
+// compiledByGo reports that a function was compiled by Go, not included by cgo:
+// its name has a package.
 func (f function) compiledByGo() bool {
 	for i := 0; i < len(f.name); i++ {
 		if f.name[i] == '.' && i > 0 {
@@ -260,7 +263,8 @@ func (s *Spec) goReturn(m *image, path string, typ uint32, p place) ([]*Probe, e
 		if err != nil {
 			return nil, s.fail(p.name, path, err).WithHint("see the segments with: readelf -lW %s", path)
 		}
-		// These are entry probes, so that the record has no return address.
+		// These probes are not return probes, so their records have no return
+		// address.
 		b := newBuilder(s.Kind.String(), p.name, typ, 0, false)
 		s.signed(b, conventionOf(m.Machine, true), m, p)
 		if err := s.arguments(b, conventionOf(m.Machine, true)); err != nil {

@@ -10,15 +10,15 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file finds the value that a write to watched memory has left there.
+// This file finds the value that a write has stored in watched memory.
 //
-// The CPU tells the place and the time of an access, but not the value. The
-// memory itself holds the value when we look, which is after the trap: if the
-// program writes fast, it holds a later one. So the instruction in front of
-// the trap is decoded first: a plain store has its value in a register that
-// was sampled, or in itself. Only where it does not (inc, add to memory, a
-// copying instruction, other machines) memory is read, and the value is the
-// one at the time of reading.
+// The CPU reports the address and the time of an access, but not the value. The
+// memory is read some time after the trap; if the program writes often, it
+// already has a later value. So the instruction before the trap is decoded
+// first: a plain store has its value in a sampled register, or as a constant in
+// the instruction. For other instructions (inc, add to memory, copying) and on
+// other machines, the memory is read, and the value is the one at the time of
+// reading.
 
 // A watch is an open breakpoint.
 type watch struct {
@@ -30,8 +30,8 @@ type watch struct {
 	place  func(dst []byte, e *event.Event, ip uint64) []byte
 	core   *kernelMemory
 
-	// The last event whose value was found, so that a filter and a line see
-	// the same.
+	// The last event whose value was found, so that a filter and a line use the
+	// same value.
 	time  event.Time
 	tid   int32
 	last  uint64
@@ -39,7 +39,7 @@ type watch struct {
 	valid bool
 }
 
-// value is the sample member "data".
+// value returns the value of the field "data".
 func (w *watch) value(e *event.Event) (uint64, bool) {
 	if w.known && e.Time == w.time && e.TID == w.tid {
 		return w.last, w.valid
@@ -52,7 +52,7 @@ func (w *watch) value(e *event.Event) (uint64, bool) {
 	return w.last, w.valid
 }
 
-// read reads the watched memory as it is now.
+// read reads the present content of the watched memory.
 func (w *watch) read(e *event.Event) (uint64, bool) {
 	var buf [8]byte
 	if w.addr >= kernelHalf {
@@ -65,7 +65,7 @@ func (w *watch) read(e *event.Event) (uint64, bool) {
 	return binary.LittleEndian.Uint64(buf[:]), true
 }
 
-// decode finds the value in the instruction in front of ip.
+// decode finds the value in the instruction before ip.
 func (w *watch) decode(e *event.Event) (uint64, bool) {
 	if hostMachine() != elf.EM_X86_64 || w.typ&hwW == 0 || e.Stream == nil || e.Stream.Members == nil {
 		return 0, false
@@ -83,8 +83,8 @@ func (w *watch) decode(e *event.Event) (uint64, bool) {
 	} else if !readMemory(e, code[:], start) {
 		return 0, false
 	}
-	// Instructions cannot be decoded backwards: each start is tried, and the
-	// one whose store goes to the watched address is it.
+	// Instructions cannot be decoded backwards. So each possible start is
+	// tried, until an instruction stores to the watched address.
 	for n := 2; n <= x86MaxInstruction; n++ {
 		inst, err := x86asm.Decode(code[x86MaxInstruction-n:], 64)
 		if err != nil || inst.Len != n {
@@ -97,7 +97,7 @@ func (w *watch) decode(e *event.Event) (uint64, bool) {
 	return 0, false
 }
 
-// stored is the value of a plain store that covers the watched bytes.
+// stored returns the value of a plain store that covers the watched bytes.
 func (w *watch) stored(e *event.Event, inst *x86asm.Inst, ip uint64) (uint64, bool) {
 	switch inst.Op {
 	case x86asm.MOV, x86asm.MOVNTI, x86asm.MOVBE:
@@ -132,7 +132,7 @@ func (w *watch) stored(e *event.Event, inst *x86asm.Inst, ip uint64) (uint64, bo
 	return v >> (8 * (w.addr - at)), true
 }
 
-// effective is the address of a memory operand.
+// effective computes the address of a memory operand.
 func effective(e *event.Event, m x86asm.Mem, ip uint64) (uint64, bool) {
 	if m.Segment != 0 && m.Segment != x86asm.DS && m.Segment != x86asm.SS && m.Segment != x86asm.ES &&
 		m.Segment != x86asm.CS {
@@ -163,7 +163,7 @@ func effective(e *event.Event, m x86asm.Mem, ip uint64) (uint64, bool) {
 	return addr, true
 }
 
-// asmOrder are the kernel's numbers of the registers in the order of the
+// asmOrder has the kernel's numbers of registers in the order of the
 // instruction encoding: ax cx dx bx sp bp si di r8 ... r15.
 var asmOrder = [...]uint8{0, 2, 3, 1, 7, 6, 4, 5, 16, 17, 18, 19, 20, 21, 22, 23}
 
@@ -185,14 +185,14 @@ func asmRegister(r x86asm.Reg) (part, bool) {
 	return part{}, false
 }
 
-// A regName is a register with the kernel's number and the name in
-// perf-prof's block.
+// A regName is the kernel's number of a register and its name in the block that
+// perf-prof prints.
 type regName struct {
 	num  uint8
 	name string
 }
 
-// registerNames names the registers that exist as fields, and that are sampled for the
+// registerNames lists the registers that exist as fields and are sampled for the
 // block.
 func registerNames(m elf.Machine) []regName {
 	var names []regName
@@ -212,7 +212,7 @@ func registerNames(m elf.Machine) []regName {
 	return names
 }
 
-// block is the order of the registers in perf-prof's block, by lines.
+// block has the registers of perf-prof's block, by lines.
 var block = [][]regName{
 	{{8, "RIP"}, {7, "RSP"}, {9, "RFLAGS"}},
 	{{0, "RAX"}, {1, "RBX"}, {2, "RCX"}},
