@@ -168,7 +168,7 @@ type part struct {
 	// Offsets of the part's time, thread and so on; notSentAt if not sent.
 	time, delay, task, context, number, source int
 	sourceSize                                 int
-	inputs                                     []input // the events that the part may be; one if source is not sent
+	inputs                                     []input // the possible events; one if source is not sent
 
 	values []value // of a derived event
 	slots  int

@@ -14,17 +14,18 @@ type kind uint8
 
 const (
 	tcp   kind = iota
-	local      // a port of this machine, which is a unix socket
+	local      // a port of this machine; it is a unix socket
 	unixSocket
 	vsock
 	device
 	file
 )
 
-// An address is where events go to or come from.
+// An address is the place to which events are sent, or from which they are
+// received.
 type address struct {
 	kind kind
-	text string // as the user wrote it
+	text string // as written by the user
 	host string // of tcp
 	port uint64
 	cid  uint64 // of vsock
@@ -36,7 +37,8 @@ const forms = "give PORT, IP:PORT, unix:PATH, vsock:PORT, vsock:CID:PORT, a char
 // maxSocketPath is the longest path that fits into sockaddr_un.
 const maxSocketPath = 107
 
-// parse never takes a likely port for the name of a file.
+// parse parses an address. A text that looks like a port is never the name of a
+// file.
 func parse(text string) (address, error) {
 	a := address{text: text}
 	bad := func(format string, args ...any) (address, error) {
@@ -96,11 +98,11 @@ func parse(text string) (address, error) {
 	return a, nil
 }
 
-// needsToken reports that others than we and root can connect to the address, or
-// listen there.
+// needsToken reports that users other than this user and root can connect to the
+// address, or listen there.
 func (a *address) needsToken() bool { return a.kind == tcp || a.kind == vsock }
 
-// endpoint is the address as package net writes it.
+// endpoint returns the address in the notation of package net.
 func (a *address) endpoint() string {
 	return net.JoinHostPort(a.host, strconv.FormatUint(a.port, 10))
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Addresses returns the addresses that the values of an attribute name, with commas, each once.
+// Addresses splits the values of an attribute at commas, and returns each address once.
 func Addresses(values []string) (list []string) {
 	for _, value := range values {
 		for a := range strings.SplitSeq(value, ",") {

@@ -6,24 +6,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file keeps the latest sent bytes until all receivers have taken them.
+// This file keeps the newest sent bytes until all receivers have read them.
 //
-// All share one copy, so its bound holds for all of them together, and one that
-// does not read takes nothing from the others. Bytes beyond the bound go, the
-// oldest first: a receiver that had not taken it has lost these events, is told
-// so, and goes on with the oldest that is left. The tempting queue for each
-// receiver multiplies the memory by their number, or divides the bound by it.
+// All receivers share one copy, with one bound, so a receiver that does not
+// read has no effect on the others. Bytes beyond the bound are dropped, the
+// oldest first. A receiver that had not read them has lost these events; it
+// gets a LOST record, and goes on with the oldest bytes that are left. The
+// tempting alternative, a queue for each receiver, would multiply the memory by
+// the number of receivers, or divide the bound by it.
 //
-// Each piece names the threads of its events, and has the definitions that its
-// stacks need, so that a reader that missed other pieces understands it.
+// Each piece has the names of its events' threads, and the definitions that its
+// stacks need, so that it can be read without the other pieces.
 //
-// A receiver takes whole records, a bounded number of bytes at a time, into a
-// buffer of its own: nothing that has gone from the backlog is held for it.
+// A receiver copies whole records into its own buffer, a bounded number of
+// bytes at a time. So bytes that were dropped from the backlog are not kept in
+// memory for it.
 
-// maxTake is about how much a receiver takes at a time.
+// maxTake is the approximate number of bytes that a receiver takes at a time.
 const maxTake = 32 << 10
 
-// A backlog holds the bytes that several readers still have to take.
+// A backlog has the sent bytes that some readers have not taken so far.
 type backlog struct {
 	form  form
 	head  []byte
@@ -37,30 +39,30 @@ type backlog struct {
 	events     uint64 // sent so far
 	free       [][]byte
 	readers    map[*reader]bool
-	lostBefore uint64 // events that readers lost which have left
+	lostBefore uint64 // events that were lost by readers that have left
 	closed     bool
 }
 
-// A chunk is a piece, kept.
+// A chunk is a piece in the backlog.
 type chunk struct {
 	piece
-	before uint64 // events of all earlier ones
-	weight int    // bytes that it holds
+	before uint64 // number of events in all earlier chunks
+	weight int    // its size in bytes
 }
 
-// A reader is how far a receiver has got. One goroutine takes; all else is under
-// the backlog's lock.
+// A reader is the position of a receiver in the backlog. One goroutine calls
+// take. The members are under the backlog's lock.
 type reader struct {
 	log     *backlog
-	head    []byte // the rest of it that the reader has not got
+	head    []byte // the part of the head that is not taken so far
 	next    uint64 // the number of its next chunk
-	at      int    // in its records
-	count   uint64 // events that it got or lost
+	at      int    // offset in the records of the next chunk
+	count   uint64 // number of events taken or lost
 	lost    uint64
-	untold  uint64       // of lost: the receiver does not know of them
+	untold  uint64       // lost events for which no LOST record was sent so far
 	defs    defsPosition // definitions of stacks
 	leaving bool
-	content bool // it wants no rounds without events
+	content bool // the receiver needs no rounds without events
 	buf     []byte
 }
 
@@ -79,14 +81,14 @@ func (b *backlog) join() *reader {
 	return r
 }
 
-// contented notes that a reader wants no rounds without events.
+// contented records that a reader needs no rounds without events.
 func (b *backlog) contented(r *reader) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r.content = true
 }
 
-// asking reports that some reader wants rounds without events.
+// asking reports that some reader needs rounds without events.
 func (b *backlog) asking() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +100,7 @@ func (b *backlog) asking() bool {
 	return false
 }
 
-// leave takes a reader out, and frees the goroutine that waits in take.
+// leave removes a reader, and ends its wait in take.
 func (b *backlog) leave(r *reader) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,14 +127,15 @@ func (b *backlog) put(p *piece) {
 	b.chunks = append(b.chunks, c)
 	b.size += c.weight
 	b.events += p.events
-	// A large chunk does not go for a small one.
+	// A large chunk is not dropped to make room for a small one.
 	for len(b.chunks) > 1 && b.size > b.limit && b.size-b.chunks[0].weight >= b.limit/2 {
 		b.drop()
 	}
 	b.ready.Broadcast()
 }
 
-// news is how many bytes of a piece's definitions the chunk before does not have.
+// news returns the bytes of a piece's definitions that the previous chunk does
+// not have.
 func (b *backlog) news(p *piece) int {
 	if n := len(b.chunks); n > 0 && b.chunks[n-1].epoch == p.epoch {
 		return len(p.defs) - len(b.chunks[n-1].defs)
@@ -140,7 +143,7 @@ func (b *backlog) news(p *piece) int {
 	return len(p.defs)
 }
 
-// maxFree is how many buffers wait for their next use.
+// maxFree bounds the number of unused buffers that are kept.
 const maxFree = 8
 
 func (b *backlog) buffer() []byte {
@@ -153,7 +156,7 @@ func (b *backlog) buffer() []byte {
 	return buf[:0]
 }
 
-// drop forgets the oldest chunk.
+// drop removes the oldest chunk.
 func (b *backlog) drop() {
 	c := &b.chunks[0]
 	b.size -= c.weight
@@ -168,7 +171,7 @@ func (b *backlog) drop() {
 	}
 }
 
-// trim forgets chunks that all readers have.
+// trim removes chunks that all readers have taken.
 func (b *backlog) trim() {
 	least := b.first + uint64(len(b.chunks))
 	for r := range b.readers {
@@ -179,8 +182,9 @@ func (b *backlog) trim() {
 	}
 }
 
-// catchUp counts the losses of a reader: events that went before it took them.
-// There is a chunk after it: the last one stays.
+// catchUp counts the events that a reader lost, since they were dropped before
+// it took them, and moves it to the oldest chunk. There is always one, since
+// the last chunk is never dropped.
 func (r *reader) catchUp() {
 	b := r.log
 	if r.next >= b.first {
@@ -192,8 +196,8 @@ func (r *reader) catchUp() {
 	r.next, r.at, r.count = b.first, 0, to
 }
 
-// take waits for whole records; nil means that everything was taken, and no
-// more will come. They are the caller's until the next call.
+// take waits for whole records and returns them; nil means that everything was
+// taken and the backlog is closed. The bytes are valid until the next call.
 func (r *reader) take() []byte {
 	if len(r.head) > 0 {
 		n := min(len(r.head), maxTake)
@@ -217,7 +221,7 @@ func (r *reader) take() []byte {
 		r.buf = b.form.appendLost(r.buf, r.untold, c.first)
 		r.untold = 0
 	}
-	// Events come after all definitions that they refer to.
+	// Events follow all definitions to which they refer.
 	if defs := r.defs.missing(&c.piece); len(defs) > 0 {
 		n := wholeRecords(defs)
 		r.defs.have(&c.piece, len(defs)-n)
@@ -237,8 +241,8 @@ func (r *reader) take() []byte {
 	return r.buf
 }
 
-// wholeRecords is the size of the first records of b: about maxTake bytes, one
-// at least.
+// wholeRecords returns the size of the first records of b: about maxTake bytes,
+// at least one record.
 func wholeRecords(b []byte) int {
 	n := 0
 	for n < len(b) && n < maxTake {
@@ -247,7 +251,7 @@ func wholeRecords(b []byte) int {
 	return n
 }
 
-// samplesIn is how many events records have.
+// samplesIn returns the number of samples in records.
 func samplesIn(b []byte) (n uint64) {
 	for len(b) > 0 {
 		if le.Uint32(b) == unix.PERF_RECORD_SAMPLE {
@@ -258,7 +262,8 @@ func samplesIn(b []byte) (n uint64) {
 	return n
 }
 
-// dropped is how many events all readers lost, those that left too.
+// dropped returns the number of events that all readers lost, including readers
+// that have left.
 func (b *backlog) dropped() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -270,7 +275,7 @@ func (b *backlog) dropped() uint64 {
 	return n
 }
 
-// close ends the backlog: its content can still be taken.
+// close ends the backlog. Its content can still be taken.
 func (b *backlog) close() {
 	b.mu.Lock()
 	b.closed = true

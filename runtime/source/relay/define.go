@@ -2,13 +2,14 @@ package relay
 
 import "ppscript/runtime/event"
 
-// Definitions are the stacks and functions that a sender has defined in this epoch.
+// definitions are the stacks and functions that a sender has defined in the present
+// epoch.
 type definitions struct {
-	id     uint64 // of an event that carries stacks
-	limit  int    // bytes of an epoch
+	id     uint64 // id of an event with stacks
+	limit  int    // bytes of an epoch, at which the next begins
 	epoch  uint32
-	log    []byte // whole records, of this epoch
-	open   []byte // definitions that are in no record yet
+	log    []byte // whole records of this epoch
+	open   []byte // definitions that are not in a record so far
 	texts  map[string]uint64
 	places map[string]uint64
 	stacks map[string]uint64
@@ -25,7 +26,7 @@ func newDefinitions(id uint64, limit int) *definitions {
 // begin begins the next epoch.
 func (d *definitions) begin() {
 	d.epoch++
-	d.log = nil // receivers that are behind have the last one
+	d.log = nil // chunks of the last epoch still refer to the old log
 	d.texts, d.places, d.stacks = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
 	d.open = appendNumbers(d.open[:0], defBegin, uint64(d.epoch))
 }
@@ -33,10 +34,11 @@ func (d *definitions) begin() {
 // full reports that the epoch should end.
 func (d *definitions) full() bool { return len(d.log)+len(d.open) >= d.limit }
 
-// knows reports that a stack's number is of this epoch.
+// knows reports that the number of a stack is valid in this epoch.
 func (d *definitions) knows(number uint64) bool { return uint32(number>>32) == d.epoch }
 
-// records holds the definitions of the epoch. The bytes do not change any more.
+// records returns the definitions of the epoch, in whole records. These bytes
+// do not change later.
 func (d *definitions) records() []byte {
 	if len(d.open) > 0 {
 		d.log = appendUpdate(d.log, d.id, d.open)
@@ -53,7 +55,8 @@ func (d *definitions) add(def []byte) {
 	d.open = append(d.open, def...)
 }
 
-// text is the number of a text, 0 of the empty one.
+// text returns the number of a text, and defines it if it is new; 0 for the
+// empty text.
 func (d *definitions) text(s string) uint64 {
 	if s == "" {
 		return 0
@@ -76,7 +79,7 @@ func bit(set bool, flag uint64) uint64 {
 
 func (d *definitions) place(p *Place) uint64 {
 	fns := p.Functions
-	fns = fns[max(0, len(fns)-maxFrames):] // the outer ones matter more
+	fns = fns[max(0, len(fns)-maxFrames):] // keep the outer functions
 	d.def = appendNumbers(d.def[:0], defPlace, uint64(p.In), p.Addr, uint64(len(fns)))
 	for i := range fns {
 		f := &fns[i]
@@ -92,7 +95,8 @@ func (d *definitions) place(p *Place) uint64 {
 	return n
 }
 
-// stack is the number of a stack in this epoch.
+// stack returns the number of a stack in this epoch, and defines it if it is
+// new.
 func (d *definitions) stack(s *Stack) uint64 {
 	places, cut := s.Places, s.Cut
 	if len(places) > maxPlaces {
@@ -118,7 +122,8 @@ type defsPosition struct {
 	at    int
 }
 
-// missing is the part of a piece's definitions that the receiver has not.
+// missing returns the part of a piece's definitions that the receiver does not
+// have.
 func (k *defsPosition) missing(p *piece) []byte {
 	if k.epoch != p.epoch {
 		return p.defs
@@ -126,7 +131,8 @@ func (k *defsPosition) missing(p *piece) []byte {
 	return p.defs[k.at:]
 }
 
-// have says that the receiver got them, but for the last bytes of them.
+// have records that the receiver got a piece's definitions, except for the last
+// but bytes.
 func (k *defsPosition) have(p *piece, but int) { k.epoch, k.at = p.epoch, len(p.defs)-but }
 
 // A piece is a part of the stream, of whole records.
@@ -134,7 +140,7 @@ type piece struct {
 	records []byte
 	events  uint64     // in records
 	first   event.Time // of them
-	// defs are all definitions of the epoch, which the events may need.
+	// defs are all definitions of the epoch so far.
 	defs  []byte
 	epoch uint32
 }

@@ -11,27 +11,27 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file sends into a character device, which has one reader that comes and
-// goes: the other end of a virtio port. Each that comes gets the head first.
+// This file sends into a character device, such as a virtio port, with one
+// reader at a time at the other end. Readers may come and go; each new reader
+// gets the head first.
 
 type port struct {
 	path   string
 	f      *os.File
 	sender *Sender
-	secret *secret // that the reader must know; nil: who has the other end may read
+	secret *secret // the token that the reader must prove to know; nil if every reader is admitted
 	log    *backlog
 	mu     sync.Mutex
-	ending bool  // no further reader is served
-	failed error // why writing ended, if not because the reader left; of run alone
+	ending bool  // no new reader is served
+	failed error // why writing ended, if not because the reader left; only used by run
 	stop   chan struct{}
 	work   sync.WaitGroup
 }
 
-// portTime is how often a device is looked at that nobody reads.
+// portTime is the interval at which a device without a reader is checked.
 const portTime = 50 * time.Millisecond
 
-// readerPause is how long it takes at least from one reader of a device to the
-// next.
+// readerPause is the least time between two readers of a device.
 const readerPause = time.Second
 
 func openDevice(path string, s *Sender) (*port, error) {
@@ -51,7 +51,7 @@ func openDevice(path string, s *Sender) (*port, error) {
 	return p, nil
 }
 
-// connected reports that somebody has the other end open.
+// connected reports that a reader has opened the other end.
 func (p *port) connected(wait time.Duration) bool {
 	fds := []unix.PollFd{{Fd: int32(p.f.Fd()), Events: unix.POLLOUT}}
 	n, err := unix.Poll(fds, int(wait/time.Millisecond))
@@ -62,7 +62,7 @@ func (p *port) connected(wait time.Duration) bool {
 func (p *port) run() {
 	for !p.ends() {
 		if !p.connected(portTime) {
-			time.Sleep(portTime / 5) // a device that hung up is ready at once
+			time.Sleep(portTime / 5) // poll returns at once for a device without a reader
 			continue
 		}
 		if p.secret != nil && !p.admit() {
@@ -80,13 +80,13 @@ func (p *port) run() {
 		}
 		p.sender.opt.Say("push: %s has hung up%s", p.path, why)
 		p.failed = nil
-		// A device that takes nothing, and a reader that comes and goes, are not
-		// served more often than this.
+		// A device that accepts no bytes, and a reader that comes and goes, are
+		// served at most once in this time.
 		p.pause(readerPause - time.Since(came))
 	}
 }
 
-// pause waits, unless everything ends.
+// pause waits for d, or until the sender ends.
 func (p *port) pause(d time.Duration) {
 	for late := time.Now().Add(d); !p.ends() && time.Now().Before(late); {
 		time.Sleep(portTime / 5)
@@ -108,7 +108,7 @@ func (p *port) feed(r *reader) {
 	}
 }
 
-// write writes all of b; false if the reader left or everything ends.
+// write writes all of b; false if the reader left or the sender ends.
 func (p *port) write(b []byte) bool {
 	for len(b) > 0 {
 		n, err := unix.Write(int(p.f.Fd()), b)
@@ -121,7 +121,7 @@ func (p *port) write(b []byte) bool {
 				return false
 			}
 		default:
-			if err != unix.EPIPE && err != unix.EIO { // as a reader leaves
+			if err != unix.EPIPE && err != unix.EIO { // these mean that the reader has left
 				p.failed = err
 			}
 			return false
@@ -130,7 +130,7 @@ func (p *port) write(b []byte) bool {
 	return true
 }
 
-// read fills b; false if the reader left or everything ends.
+// read fills b; false if the reader left or the sender ends.
 func (p *port) read(b []byte) bool {
 	for len(b) > 0 {
 		n, err := unix.Read(int(p.f.Fd()), b)
@@ -149,11 +149,11 @@ func (p *port) read(b []byte) bool {
 	return true
 }
 
-// wrongPause is how long a peer that gave a wrong answer waits for its next greeting.
+// wrongPause is the time after a wrong answer before the next greeting.
 const wrongPause = time.Second
 
-// admit has the reader prove that it knows the token. There is no time limit: a
-// device does not always tell when somebody reads.
+// admit reports that the reader has proved that it knows the token. There is no
+// time limit, since not every device reports whether it has a reader.
 func (p *port) admit() bool {
 	p.discard()
 	g, err := p.secret.greeting()
@@ -173,7 +173,7 @@ func (p *port) admit() bool {
 	return false
 }
 
-// discard reads the bytes that an earlier reader left.
+// discard reads and drops bytes from an earlier reader.
 func (p *port) discard() {
 	var b [512]byte
 	for {
@@ -183,8 +183,8 @@ func (p *port) discard() {
 	}
 }
 
-// ready waits for room, or for something to read; false if the reader left or
-// everything ends.
+// ready waits until the device can be written or read, as what says; false if
+// the reader left or the sender ends.
 func (p *port) ready(what int16) bool {
 	for {
 		fds := []unix.PollFd{{Fd: int32(p.f.Fd()), Events: what}}
@@ -211,7 +211,7 @@ func (p *port) send(x *piece) error {
 func (p *port) asking() bool { return p.log.asking() }
 func (p *port) lost() uint64 { return p.log.dropped() }
 
-// close gives the reader a while to take the rest.
+// close waits at most drainTime for the reader to take the rest.
 func (p *port) close() error {
 	p.mu.Lock()
 	p.ending = true

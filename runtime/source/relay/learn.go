@@ -7,22 +7,22 @@ import (
 	"unsafe"
 )
 
-// Stacks are the stacks that a sender told of.
+// Stacks are the stacks that a sender has defined.
 //
-// Their memory is bounded: when samples of an epoch are looked at, all but it
-// and the one before are forgotten, since nothing refers to them any more but
-// events that were kept for long. While nothing is looked at (a recording that
-// is far ahead of others) the oldest go when the bound is hit.
+// Their memory is bounded. When Find is called for a sample of an epoch, only
+// this epoch and the previous one are kept, since only events that were kept
+// for long refer to older ones. While Find is not called (for a recording that
+// is far ahead of others), the oldest epochs are dropped at the bound.
 type Stacks struct {
 	bound   int
-	events  map[uint64]bool // ids of those that carry stacks
-	epochs  []*epoch        // by number
-	size    int             // of all
-	idle    bool            // nobody asks
-	version uint64          // of a sender whose form of stacks we do not know
+	events  map[uint64]bool // ids of events with stacks
+	epochs  []*epoch        // in the order of their numbers
+	size    int             // of all epochs, in bytes
+	idle    bool            // Find is never called
+	version uint64          // of the sender's stacks, if it is not supported; else 0
 }
 
-// An epoch holds the definitions between two begins.
+// An epoch has the definitions between two begins.
 type epoch struct {
 	number uint32
 	size   int
@@ -32,13 +32,13 @@ type epoch struct {
 }
 
 // Bounds on the memory for a sender's stacks, in bytes: the default, and the
-// least, which is the size that one epoch of any sender may have.
+// least, which has room for one epoch of any sender.
 const (
 	defaultLearnt = 256 << 20
 	leastLearnt   = 16 * maxDefinitions
 )
 
-// NewStacks knows none yet; bound is in bytes, 0 is a usual one.
+// NewStacks returns an empty Stacks; bound is in bytes, 0 means the default.
 func NewStacks(bound int) *Stacks {
 	if bound <= 0 {
 		bound = defaultLearnt
@@ -46,8 +46,8 @@ func NewStacks(bound int) *Stacks {
 	return &Stacks{bound: max(bound, leastLearnt), events: map[uint64]bool{}}
 }
 
-// Carries reports that samples of an event with these ids have numbers of
-// stacks.
+// Carries reports that samples of an event with these ids have the number of a
+// stack.
 func (s *Stacks) Carries(ids []uint64) bool {
 	for _, id := range ids {
 		if s.events[id] {
@@ -57,16 +57,16 @@ func (s *Stacks) Carries(ids []uint64) bool {
 	return false
 }
 
-// Newer is the version of the sender's stacks if it is one that is not
-// understood: events come without stacks then. Else it is 0.
+// Newer returns the version of the sender's stacks if it is not supported, so
+// that events have no stacks; else 0.
 func (s *Stacks) Newer() uint64 { return s.version }
 
-// Ignore says that nobody will ask.
+// Ignore says that Find will not be called, so that nothing is kept.
 func (s *Stacks) Ignore() { s.idle, s.epochs, s.size = true, nil, 0 }
 
-// Find returns a stack; nil if it is not known (any more).
+// Find returns a stack; nil if it is unknown or was dropped.
 //
-// Fast path: the sample is of the last epoch but for one.
+// Fast path: the sample is of the last or the previous epoch.
 func (s *Stacks) Find(number uint64) *Stack {
 	for i := len(s.epochs) - 1; i >= 0; i-- {
 		e := s.epochs[i]
@@ -84,14 +84,14 @@ func (s *Stacks) Find(number uint64) *Stack {
 	return nil
 }
 
-// forget forgets the oldest epoch.
+// forget drops the oldest epoch.
 func (s *Stacks) forget() {
 	s.size -= s.epochs[0].size
 	s.epochs[0] = nil
 	s.epochs = s.epochs[1:]
 }
 
-// update takes an EVENT_UPDATE record; those of other kinds are not ours.
+// update reads an EVENT_UPDATE record of the relay; it ignores other kinds.
 func (s *Stacks) update(kind, id uint64, body []byte) error {
 	if kind&(1<<kindVersion-1) != stackKind {
 		return nil
@@ -184,7 +184,7 @@ func (s *Stacks) define(d *decoder, kind uint64) {
 	}
 }
 
-// A decoder takes numbers off the front of b. The first error stays.
+// A decoder reads numbers from the front of b. It keeps the first error.
 type decoder struct {
 	b   []byte
 	err error
@@ -204,7 +204,7 @@ func (d *decoder) number() uint64 {
 	return n
 }
 
-// below is a number that must be less than limit.
+// below reads a number that must be less than limit.
 func (d *decoder) below(limit uint64) uint64 {
 	n := d.number()
 	if n >= limit {
@@ -216,7 +216,8 @@ func (d *decoder) below(limit uint64) uint64 {
 	return n
 }
 
-// count is how many things follow, each of size bytes or more.
+// count reads the number of entries that follow, each of size bytes or more; at
+// most most.
 func (d *decoder) count(most, size int) int {
 	n := d.below(uint64(most) + 1)
 	if n*uint64(size) > uint64(len(d.b)) {
@@ -242,7 +243,7 @@ func (d *decoder) text(e *epoch) string {
 	return e.texts[n-1]
 }
 
-// padding checks that nothing but zeros is left.
+// padding checks that only zeros are left.
 func (d *decoder) padding() error {
 	for _, b := range d.b {
 		if b != 0 {

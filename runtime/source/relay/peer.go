@@ -14,27 +14,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file is unix sockets, where the kernel tells the user at the other end: no
-// token is needed. Ports of this machine without a host are such sockets too,
-// in the abstract namespace: they need no directory, work for a process that sees only a
-// part of the files, and are gone with their process. Anybody may listen and
-// connect there, so both sides check the other's user.
+// This file handles unix sockets. They need no token, since the kernel reports the user
+// at the other end. A PORT without a host is a unix socket in the abstract namespace: it
+// needs no directory, works for a process that sees only a part of the files, and
+// vanishes with its process. Any user may listen and connect there, so both sides check
+// the other's user.
 
-// localName is the socket of a port of this machine.
+// localName returns the name of the socket for a port of this machine.
 func localName(port uint64) string { return "@ppscript:" + strconv.FormatUint(port, 10) }
 
-// Ports that are tried if any will do, as those of the network.
+// The range of ports from which a free one is chosen, like the dynamic ports of
+// the network.
 const firstPort, lastPort = 49152, 65535
 
-// errStranger is a peer that has no business with us.
+// errStranger is the error for a peer of another user.
 type errStranger struct{ uid uint32 }
 
 func (e errStranger) Error() string {
 	return fmt.Sprintf("user %d is there, who is neither root nor you", e.uid)
 }
 
-// peerOf is the user at the other end of a unix socket. Of a listener it is the user who
-// began to listen.
+// peerOf returns the user at the other end of a unix socket. For a listener it is the
+// user that called listen.
 func peerOf(conn syscall.Conn) (uid uint32, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -53,12 +54,12 @@ func peerOf(conn syscall.Conn) (uid uint32, err error) {
 	return cred.Uid, nil
 }
 
-// trusted reports that a user may see our events, and that we believe the
-// user's events.
+// trusted reports that a user may receive this user's events, and that events
+// of that user are accepted.
 func trusted(uid uint32) bool { return uid == 0 || uid == uint32(os.Geteuid()) }
 
-// checkPeer refuses strangers. At a path that only its owner can have made, the
-// owner is expected: a guest's monitor runs as a user of its own.
+// checkPeer refuses other users. At a path that only its owner can have made,
+// it also accepts the owner, since a guest's monitor may run as another user.
 func checkPeer(conn syscall.Conn, path string) error {
 	uid, err := peerOf(conn)
 	if err != nil || trusted(uid) || path != "" && ownsPath(path, uid) {
@@ -67,8 +68,8 @@ func checkPeer(conn syscall.Conn, path string) error {
 	return errStranger{uid}
 }
 
-// ownsPath reports that a socket is uid's, and that nobody else but root and us
-// can have put it, or a directory above it, there.
+// ownsPath reports that uid owns a socket, and that only uid, root and this
+// user can have created the socket and the directories above it.
 func ownsPath(path string, uid uint32) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -104,9 +105,8 @@ func ownerOf(path string) (uid uint32, mode fs.FileMode, err error) {
 	return sys.Uid, st.Mode(), nil
 }
 
-// ListenUnix listens at a path, for this user only: the socket has its mode
-// before it has its name. The socket of a sender that was killed is in nobody's
-// way.
+// ListenUnix listens at a path, for this user only: the mode of the socket is
+// set before it has a name. The socket of a sender that was killed is replaced.
 func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSocket != 0 {
 		conn, err := net.Dial("unix", path)
@@ -123,7 +123,7 @@ func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 	return listenMode(ctx, path)
 }
 
-// listenLocal listens at a port of this machine; 0 is any.
+// listenLocal listens at a port of this machine; 0 means any free port.
 func listenLocal(ctx context.Context, port uint64) (net.Listener, uint64, error) {
 	if port != 0 {
 		ln, err := listenMode(ctx, localName(port))
@@ -144,8 +144,8 @@ func listenLocal(ctx context.Context, port uint64) (net.Listener, uint64, error)
 	return nil, 0, last
 }
 
-// listenMode gives the socket its mode before bind, which takes it over to the
-// file: at no time can others connect.
+// listenMode sets the mode of the socket before bind, which copies the mode to
+// the file. So other users cannot connect at any time.
 func listenMode(ctx context.Context, path string) (net.Listener, error) {
 	l := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		var err error

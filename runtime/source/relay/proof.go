@@ -10,19 +10,20 @@ import (
 	"io"
 )
 
-// This file is how sender and receiver prove to each other that they know the
-// token, which itself never travels:
+// In this file, sender and receiver prove to each other that they know the
+// token, without sending the token itself:
 //
 //	sender    greeting  magic, salt, a nonce
 //	receiver  answer    a nonce, HMAC(key, "receiver", greeting, nonce)
 //	sender    verdict   a byte; if it is good: HMAC(key, "sender", greeting, nonce, answer's HMAC)
 //
-// Both nonces are in both proofs, so an overheard proof is of no use later; the
-// names of the sides are in them, so neither side's proof serves as the
-// other's. The receiver sends its proof first: a peer without the token gets
-// nothing that was computed with it. The key is the token stretched, so that
-// guessing a poor token from a proof costs 20 ms a guess; a good token is
-// random anyway. The recording itself is not encrypted.
+// Both nonces are part of both proofs, so an overheard proof cannot be used
+// again. The names of the sides are part of them, so the proof of one side
+// cannot be used for the other. The receiver sends its proof first, so that a
+// peer without the token gets nothing that was computed from the token. The key
+// is derived from the token by many rounds of hashing, so that guessing a poor
+// token from a proof costs 20 ms for each guess. The recording itself is not
+// encrypted.
 
 // greetingMagic begins greetings; recordings begin with another magic number.
 const greetingMagic = "ppscrip\x01"
@@ -32,7 +33,8 @@ const (
 	nonceSize    = 32
 	greetingSize = len(greetingMagic) + saltSize + nonceSize
 	answerSize   = nonceSize + sha256.Size
-	// stretch is how many rounds make a key of a token.
+	// stretch is the number of hashing rounds that derive the key from the
+	// token.
 	stretch = 100_000
 )
 
@@ -48,13 +50,14 @@ var (
 	errFull       = errors.New("too many receivers")
 )
 
-// A secret is the token as a sender keeps it.
+// A secret is the key that a sender has derived from its token, with the salt.
 type secret struct {
 	salt [saltSize]byte
 	key  []byte
 }
 
-// newSecret has a salt of its own, so that keys are of one run.
+// newSecret makes a secret with a random salt, so that keys differ between
+// runs.
 func newSecret(token string) (*secret, error) {
 	s := &secret{}
 	if _, err := rand.Read(s.salt[:]); err != nil {
@@ -78,7 +81,7 @@ func proof(key []byte, side string, parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// greeting is a new one, with a nonce that was never used.
+// greeting makes a greeting with a new nonce.
 func (s *secret) greeting() ([]byte, error) {
 	g := append([]byte(greetingMagic), s.salt[:]...)
 	g = append(g, make([]byte, nonceSize)...)
@@ -86,7 +89,8 @@ func (s *secret) greeting() ([]byte, error) {
 	return g, err
 }
 
-// welcome is the reply to an answer to a greeting; nil if the answer is wrong.
+// welcome returns the verdict and the proof for a receiver's answer; nil if the
+// answer is wrong.
 func (s *secret) welcome(greeting, answer []byte) []byte {
 	if len(answer) != answerSize {
 		return nil
@@ -98,7 +102,8 @@ func (s *secret) welcome(greeting, answer []byte) []byte {
 	return append([]byte{verdictGood}, proof(s.key, "sender", greeting, nonce, got)...)
 }
 
-// admit lets a receiver prove itself. Full says that there is no room for it.
+// admit returns an error if a receiver does not prove that it knows the token.
+// full reports that there are too many receivers.
 func (s *secret) admit(conn io.ReadWriter, full func() bool) error {
 	g, err := s.greeting()
 	if err != nil {
@@ -124,7 +129,7 @@ func (s *secret) admit(conn io.ReadWriter, full func() bool) error {
 	return err
 }
 
-// Reasons of a receiver not to go on.
+// Reasons why a receiver ends.
 var (
 	errRefused  = errors.New("the sender has another PPSCRIPT_TOKEN")
 	errImpostor = errors.New("what listens there does not know the token")

@@ -20,18 +20,18 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// dialTime is how long a connection, and the description behind it, may take.
-// Tests in emulated guests raise it.
+// dialTime bounds the time for a connection and the description of events that
+// follows. Tests in emulated guests raise it.
 var dialTime = 20 * time.Second
 
-// A Source is events from elsewhere, or a recording, with the stacks of its
-// events if they came along.
+// A Source is a stream of received events, or a recording, with the stacks of
+// its events if they were sent.
 type Source struct {
 	*perfdata.File
 	Stacks *Stacks
 
-	tell   io.Writer // its sender, if that listens; else nil
-	tunnel *tunnel   // of TLS; nil without
+	tell   io.Writer // the connection to the sender, if the sender reads words; else nil
+	tunnel *tunnel   // nil without TLS
 }
 
 // Close ends the source.
@@ -43,12 +43,12 @@ func (s *Source) Close() error {
 	return err
 }
 
-// contentWord is the word of a receiver that relates the events to no others: it needs no
-// rounds while there are none.
+// contentWord is sent by a receiver that does not merge the events with others, and so
+// needs no rounds while there are no events.
 const contentWord = 'c'
 
-// Content tells the sender that nobody waits for its rounds. One that does not listen goes
-// on sending them.
+// Content tells the sender that this receiver needs no rounds without events. A sender
+// that does not read words goes on sending them.
 func (s *Source) Content() {
 	if s.tell != nil {
 		_, _ = s.tell.Write([]byte{contentWord})
@@ -74,21 +74,25 @@ func Open(ctx context.Context, path string, opt perfdata.Options) (*Source, erro
 	})
 }
 
-// A How says how to receive. The zero value is for addresses of this machine.
+// How has the options of Receive. The zero value is for addresses of this
+// machine.
 type How struct {
-	// Token is the secret of the sender, where the kernel does not tell the sender's user.
+	// Token is the secret of the sender, for addresses where the kernel does not report
+	// the sender's user.
 	Token string
-	// TLS has both sides prove who they are, over networks, and encrypts.
+	// TLS authenticates both sides by certificates, and encrypts; for addresses
+	// of the network.
 	TLS *identity.Side
 	// Bytes bounds the memory for bringing events into order; 0 is perfdata's bound.
 	Bytes int
-	// Say tells that others can read what comes; nil drops it.
+	// Say gets the warning that others can read the events on the network; may
+	// be nil.
 	Say func(format string, args ...any)
 }
 
 // Receive connects to an address, or opens a file, and reads the description of
-// its events. Connecting, proofs and description take dialTime at most,
-// and end with ctx.
+// its events. Connecting, proofs and the description take at most dialTime, and
+// end with ctx.
 func Receive(ctx context.Context, from string, how How) (*Source, error) {
 	a, err := parse(from)
 	if err != nil {
@@ -141,11 +145,11 @@ var (
 	errUnproven = errors.New("what comes there is not proven to be of who knows the token")
 )
 
-// refused is an error with a hint.
+// refused makes the error of a failed connection, with a hint.
 func refused(ctx context.Context, from string, err error) error {
 	to := from
 	if strings.ContainsAny(to, "/:") {
-		to = strconv.Quote(to) // else the / ends the attribute
+		to = strconv.Quote(to) // without quotes, the / would end the attribute
 	}
 	hint := fmt.Sprintf("is somebody sending there? ppscript trace -e 'sys:name//push=%s/'", to)
 	switch {
@@ -175,7 +179,7 @@ func refused(ctx context.Context, from string, err error) error {
 	return diag.Errorf(diag.Attach, "pull", from, "%w", cause(err)).WithHint("%s", hint)
 }
 
-// cause leaves out the address that package net puts into errors, since the message has it already.
+// cause removes the address from an error of package net, since the message already has it.
 func cause(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -184,17 +188,17 @@ func cause(err error) error {
 	return diag.Reason(err)
 }
 
-// A connection is a file that can be waited for, for as long as ctx lasts.
+// A connection is a file whose reads end with ctx.
 type connection struct {
 	*os.File
 	ctx context.Context
-	// known says that the kernel vouches for the sender.
+	// known says that the kernel reported the sender's user.
 	known bool
-	// hears says that it is a sender that listens to words; the port of a guest, which a
-	// monitor may have anywhere else, takes them for the next proof.
+	// hears says that the sender reads words. The port of a guest, which a monitor may
+	// connect to any address, would read them as the next proof.
 	hears bool
-	// network says that it goes where others may listen; tls is TLS over it, after secure,
-	// and tunnel what brings its bytes to File, after dig.
+	// network says that others may read the connection. tls is set by secure; tunnel is
+	// set by dig, and moves the bytes of tls to File.
 	network bool
 	tls     *tls.Conn
 	tunnel  *tunnel
@@ -221,7 +225,7 @@ func connect(ctx context.Context, a address) (*connection, error) {
 		c.known, c.hears = true, true
 		c.File, err = dial(ctx, "unix", localName(a.port), "")
 		if errors.Is(err, unix.ECONNREFUSED) {
-			// Of a monitor, or the end of a tunnel.
+			// The port may be a TCP port of a monitor, or the end of a tunnel.
 			c.known, c.hears, c.network, a.host = false, false, true, "localhost"
 			c.File, err = dial(ctx, "tcp", a.endpoint(), "")
 		}
@@ -232,8 +236,8 @@ func connect(ctx context.Context, a address) (*connection, error) {
 	return c, err
 }
 
-// dial connects a socket. At a unix socket it checks the listener's user; path is that
-// of one that is a file.
+// dial connects a socket. For a unix socket it checks the listener's user; path is the
+// path if the socket is a file, else "".
 func dial(ctx context.Context, network, at, path string) (*os.File, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, at)
 	if err != nil {
@@ -268,7 +272,8 @@ func (c *connection) Read(b []byte) (int, error) {
 	}
 }
 
-// orEnd replaces an end of the stream by its meaning at this point; other errors stay.
+// orEnd replaces an end of the stream by the error end; other errors are returned
+// unchanged.
 func orEnd(err, end error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return end
@@ -276,8 +281,8 @@ func orEnd(err, end error) error {
 	return err
 }
 
-// begin has both sides prove themselves, and returns the bytes of the
-// recording that it has read.
+// begin exchanges the proofs, and returns the bytes of the recording that it
+// has read already.
 func (c *connection) begin(token string) ([]byte, error) {
 	from := c.stream()
 	first := make([]byte, len(greetingMagic), greetingSize)

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/source/perfdata"
 )
 
-// This file makes the records that are sent. Events are written anew rather
-// than copied, so that all have the same members.
+// This file makes the records that are sent. Events are encoded again, not
+// copied, so that all have the same sample members.
 
 var le = binary.LittleEndian
 
@@ -22,8 +22,8 @@ const (
 	maxRecord = 1<<16 - 8
 )
 
-// Describe is how a stream of tracepoints is described, with stacks or without;
-// ids begin with 1.
+// Describe makes the description of a stream of tracepoints, with stacks or
+// without; ids begin with 1.
 func Describe(id uint64, schema *event.Schema, label string, stacks bool) perfdata.StreamInfo {
 	info := perfdata.StreamInfo{
 		Attr: unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: schema.ID, Sample: 1,
@@ -39,10 +39,10 @@ func Describe(id uint64, schema *event.Schema, label string, stacks bool) perfda
 
 func carriesStacks(s *perfdata.StreamInfo) bool { return s.Attr.Sample_type&stackMember != 0 }
 
-// A form is how the samples of a stream and the records beside them look.
+// A form is the layout of the samples and of the other records.
 type form struct {
-	stacks  []bool // by id: samples have the number of a stack
-	trailer bool   // and records that are none, which look like those of id 1
+	stacks  []bool // by id: whether samples have the number of a stack
+	trailer bool   // whether other records have the number too; their layout is that of id 1
 }
 
 func formOf(streams []perfdata.StreamInfo) form {
@@ -59,8 +59,8 @@ func appendHeader(b []byte, typ uint32, size int) []byte {
 	return le.AppendUint16(b, uint16(size))
 }
 
-// appendSample appends e as a sample of stream id. Records that are too large
-// for the format are not.
+// appendSample appends e as a sample of stream id. It returns false for records
+// that are too large for the format.
 //
 // Fast path: this runs for every event.
 func (f *form) appendSample(b []byte, id uint64, e *event.Event, period, stack uint64) ([]byte, bool) {
@@ -119,7 +119,7 @@ func (f *form) appendComm(b []byte, pid, tid int32, comm string, t event.Time) [
 	return f.appendTrailer(b, pid, tid, -1, t)
 }
 
-// appendLost appends that n events are missing.
+// appendLost appends a record of n lost events.
 func (f *form) appendLost(b []byte, n uint64, t event.Time) []byte {
 	b = appendHeader(b, unix.PERF_RECORD_LOST, recHeader+16+f.trailerSize())
 	b = le.AppendUint64(b, 1)

@@ -17,17 +17,17 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file is TLS, over TCP and vsock: both sides show certificates, and believe those that their user
-// named (package identity). The token counts besides, where the sender has one. Readers of recordings
-// wait for descriptors, and read from them; so a tunnel brings what TLS has decrypted to one end of a
-// pair of sockets, of which they have the other.
+// This file handles TLS over TCP and vsock. Both sides send certificates, and trust the
+// certificates that their user named (package identity). A token, if the sender has one, is checked
+// too. Readers of recordings need a file descriptor to wait for and read from. So a tunnel copies
+// the decrypted bytes into one end of a pair of sockets, and the reader has the other end.
 
-// inTheClear is said where neither side encrypts.
+// inTheClear is the warning for a connection without encryption.
 const inTheClear = "events go over the network as they are, where others may read and change them; " +
 	"--tls-key and --tls-peers encrypt them: ppscript help security"
 
-// readable reports that others can read along: root on this machine, or the host of a guest,
-// could do so anyway.
+// readable reports that others can read the connection. Loopback and vsock do not count,
+// since only root of this machine or the host of a guest can read them.
 func (a *address) readable() bool {
 	if a.kind != tcp || a.host == "localhost" {
 		return false
@@ -41,9 +41,9 @@ var (
 	errUnbelieved = errors.New("the sender does not believe this side's certificate")
 )
 
-// secure begins TLS, as long as the connection's context lasts.
+// secure starts TLS; the handshake ends with the connection's context.
 func (c *connection) secure(side *identity.Side) error {
-	// A descriptor of its own, which the poller of the runtime waits for.
+	// A duplicate of the descriptor, for the poller of Go's runtime.
 	fd, err := unix.FcntlInt(c.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("fcntl", err)
@@ -60,7 +60,7 @@ func (c *connection) secure(side *identity.Side) error {
 	return nil
 }
 
-// handshakeError is why TLS did not begin.
+// handshakeError returns the reason why TLS did not start.
 func handshakeError(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, new(tls.RecordHeaderError)):
@@ -71,8 +71,8 @@ func handshakeError(ctx context.Context, err error) error {
 	return unbelieved(orEnd(err, errPlain))
 }
 
-// unbelieved is what an alert of the other side means; other errors stay. In TLS 1.3 a client hears
-// only with the first bytes that the server does not believe it.
+// unbelieved converts an alert of the other side to errUnbelieved; other errors are returned
+// unchanged. In TLS 1.3, a client gets this alert only when it reads the first bytes.
 func unbelieved(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "remote error" {
@@ -81,7 +81,7 @@ func unbelieved(err error) error {
 	return err
 }
 
-// stream is what the other side says.
+// stream returns the connection with TLS if there is TLS.
 func (c *connection) stream() io.ReadWriter {
 	if c.tls == nil {
 		return c
@@ -104,15 +104,15 @@ func (c *connection) Close() error {
 	return err
 }
 
-// A tunnel moves bytes between TLS and a socket, of which readers have the other end. It ends when
-// they close that.
+// A tunnel copies bytes between TLS and one end of a pair of sockets. The reader has the other
+// end; the tunnel ends when the reader closes it.
 type tunnel struct {
 	from *tls.Conn
 	to   *os.File
 	work sync.WaitGroup
 }
 
-// dig puts the end of a tunnel in place of the connection's file.
+// dig replaces the connection's file by the end of a tunnel.
 func (c *connection) dig() error {
 	if err := c.tls.SetDeadline(time.Time{}); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (c *connection) dig() error {
 	return closed
 }
 
-// in brings what the sender says, until one of both sides ends.
+// in copies the bytes of the sender, until one of both sides ends.
 func (t *tunnel) in() {
 	_, _ = io.Copy(t.to, t.from)
 	if raw, err := t.to.SyscallConn(); err == nil {
@@ -142,7 +142,7 @@ func (t *tunnel) in() {
 	}
 }
 
-// out brings the words of the receiver, and ends with it.
+// out copies the words of the receiver, and ends with it.
 func (t *tunnel) out() {
 	_, _ = io.Copy(t.from, t.to)
 	_ = t.from.NetConn().Close()
@@ -153,7 +153,8 @@ func (t *tunnel) wait() {
 	_ = t.to.Close()
 }
 
-// begun has TLS begin on a connection of a server, which has deadlines.
+// begun does the TLS handshake on a connection of a server. The caller has set
+// the deadlines.
 func begun(conn *tls.Conn) error {
 	err := conn.Handshake()
 	if err == nil {
@@ -173,13 +174,14 @@ func begun(conn *tls.Conn) error {
 	return err
 }
 
-// An errNoTLS is why there is no TLS with a receiver.
+// An errNoTLS is the reason why TLS with a receiver failed.
 type errNoTLS struct{ error }
 
-// Unwrap has errors.Is find the reason.
+// Unwrap returns the reason, for errors.Is.
 func (e errNoTLS) Unwrap() error { return e.error }
 
-// peerName is the name that a connection's other side has proved.
+// peerName returns the name in the certificate of a connection's other side; ""
+// without TLS.
 func peerName(conn net.Conn) string {
 	t, ok := conn.(*tls.Conn)
 	if !ok || len(t.ConnectionState().PeerCertificates) == 0 {

@@ -21,23 +21,25 @@ const defaultBytes = 8 << 20
 type Options struct {
 	// Bytes bounds the memory for all receivers together; 0 is defaultBytes.
 	Bytes int
-	// Token is the secret that sender and receivers prove to each other to
-	// know, where the kernel does not tell their users.
+	// Token is the secret that sender and receivers must know, for addresses
+	// where the kernel does not report their users.
 	Token string
-	// TLS has both sides prove who they are, over networks, and encrypts; nil does not.
+	// TLS authenticates both sides by certificates, and encrypts; for addresses of the
+	// network. It may be nil.
 	TLS *identity.Side
-	// Admit is how long a receiver may take to prove itself; 0 is admitTime.
+	// Admit bounds the time for a receiver's proof; 0 is admitTime.
 	Admit time.Duration
-	// Stall is how long a receiver may take nothing; 0 is stallTime.
+	// Stall bounds the time in which a receiver reads nothing; 0 is stallTime.
 	Stall time.Duration
-	// Joined is called when a receiver has come, by another goroutine; nil is nobody.
+	// Joined is called on another goroutine when a receiver has connected; may be
+	// nil.
 	Joined func()
-	// Say tells of receivers that come and go; nil drops it.
+	// Say gets messages about receivers that come and go; may be nil.
 	Say func(format string, args ...any)
 }
 
-// A Sender sends events to one address: to every receiver that connects there, from
-// then on.
+// A Sender sends events to one address: to each receiver that connects there, from
+// that moment on.
 type Sender struct {
 	head  []byte
 	end   []byte // the end mark
@@ -48,32 +50,32 @@ type Sender struct {
 	first event.Time
 	last  event.Time
 	comms map[int32]string
-	// alone says that receivers may get a piece without those before it: each
-	// names its threads.
+	// alone says that receivers may get a piece without the earlier ones, so
+	// that each piece has the names of its threads.
 	alone bool
 	form  form
-	defs  *definitions // of stacks; nil if no event carries one
+	defs  *definitions // of stacks; nil if no event has a stack
 	err   error
 
-	reported bool // the caller knows err
+	reported bool // err was returned to the caller
 }
 
-// An output takes pieces of a stream that consists of whole records.
+// An output sends the pieces of a stream; each has whole records.
 type output interface {
-	// send hands on a piece. It keeps nothing of it.
+	// send sends a piece. It does not keep the piece's memory.
 	send(p *piece) error
-	// lost is how many events found no room.
+	// lost returns the number of events that were dropped for lack of memory.
 	lost() uint64
-	// asking reports that somebody waits to be told up to when there were no events.
+	// asking reports that some receiver needs rounds while there are no events.
 	asking() bool
 	close() error
 }
 
-// newTokenHint makes a token.
+// newTokenHint is the hint for an address that needs a token.
 const newTokenHint = "set the same secret on both sides: export PPSCRIPT_TOKEN=$(od -An -tx8 -N16 /dev/urandom | tr -d ' '); " +
 	"or use TLS: ppscript tls new NAME; or stay on this machine: push=PORT"
 
-// NewSender opens an address, to send events of the streams.
+// NewSender opens an address for sending events of the streams.
 func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, about perfdata.WriteOptions,
 	opt Options) (*Sender, error) {
 	if opt.Bytes <= 0 {
@@ -110,7 +112,8 @@ func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, ab
 			}
 		}
 	}
-	// Readers know by the first record that the description is complete.
+	// The first record that is no description tells readers that the
+	// description is complete.
 	s.head = perfdata.AppendRound(s.head)
 	s.alone = a.kind != file
 	switch a.kind {
@@ -124,16 +127,17 @@ func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, ab
 	return s, err
 }
 
-// maxBatch is from where on events are handed on before the round ends.
+// maxBatch is the size in bytes at which a batch is sent before the round ends.
 const maxBatch = 256 << 10
 
 // maxDefinitions bounds the definitions of stacks that a receiver must keep.
 const maxDefinitions = 4 << 20
 
-// maxComms bounds the names that are remembered.
+// maxComms bounds the number of remembered names of threads.
 const maxComms = 1 << 16
 
-// Stack is the number of a stack, for Send, as long as Knows says so.
+// Stack returns the number of a stack for Send. It is valid as long as Knows
+// reports true.
 func (s *Sender) Stack(st *Stack) uint64 {
 	if s.defs.full() {
 		s.flush() // its events refer to the epoch that ends
@@ -142,11 +146,11 @@ func (s *Sender) Stack(st *Stack) uint64 {
 	return s.defs.stack(st)
 }
 
-// Knows reports that the number of a stack can still be sent.
+// Knows reports that the number of a stack is still valid for Send.
 func (s *Sender) Knows(number uint64) bool { return s.defs.knows(number) }
 
 // Send sends a sample of stream id. comm is the name of its thread, stack the
-// number of its stack, 0 if it has none.
+// number of its stack, 0 without a stack.
 func (s *Sender) Send(id uint64, e *event.Event, period uint64, comm string, stack uint64) {
 	if s.n == 0 {
 		s.first = e.Time
@@ -170,12 +174,12 @@ func (s *Sender) Send(id uint64, e *event.Event, period uint64, comm string, sta
 	}
 }
 
-// Lost sends that n events are missing.
+// Lost sends a record of n lost events.
 func (s *Sender) Lost(n uint64, t event.Time) {
 	s.batch = s.form.appendLost(s.batch, n, max(t, s.last))
 }
 
-// Round ends a batch. Nothing older than now will be sent any more.
+// Round ends and sends a batch. No events older than now will be sent later.
 func (s *Sender) Round(now event.Time) error {
 	s.last = max(s.last, now)
 	pid := int32(os.Getpid())
@@ -186,7 +190,8 @@ func (s *Sender) Round(now event.Time) error {
 	return s.failure()
 }
 
-// failure is why sending failed, once: the caller that gets it ends the run.
+// failure returns the error of sending, but only once: the caller that gets it
+// ends the run.
 func (s *Sender) failure() error {
 	if s.reported {
 		return nil
@@ -209,18 +214,18 @@ func (s *Sender) flush() {
 	}
 }
 
-// Dropped is how many events receivers did not get because they were slow.
+// Dropped returns the number of events that slow receivers did not get.
 func (s *Sender) Dropped() uint64 { return s.out.lost() }
 
-// joined tells that a receiver has come.
+// joined calls Options.Joined, if set.
 func (s *Sender) joined() {
 	if s.opt.Joined != nil {
 		s.opt.Joined()
 	}
 }
 
-// Asking reports that some receiver wants rounds also while there are no events: it may
-// relate them to others, which it holds back until then.
+// Asking reports that some receiver needs rounds while there are no events, since it
+// may merge them with others, which it holds back until then.
 func (s *Sender) Asking() bool { return s.out.asking() }
 
 // Close sends the rest and ends the stream.
@@ -230,7 +235,7 @@ func (s *Sender) Close() error {
 	return errors.Join(s.failure(), s.out.close())
 }
 
-// A stream is a file that takes everything.
+// A stream is an output to a file, which loses nothing.
 type stream struct {
 	path string
 	w    io.WriteCloser

@@ -14,34 +14,35 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A server sends events to every receiver that connects and may have them.
+// A server is an output to each receiver that connects and is admitted.
 type server struct {
 	ln     net.Listener
 	sender *Sender
-	secret *secret // that receivers must know
-	// tls has both sides prove who they are. Without, and without a secret, the kernel says it.
+	secret *secret // the token that receivers must prove to know; may be nil
+	// tls authenticates both sides by certificates; may be nil. Without tls and secret, the
+	// kernel reports the receiver's user.
 	tls  *tls.Config
 	log  *backlog
-	name string // of the place, for messages
+	name string // of the address, for messages
 
 	mu      sync.Mutex
-	waiting []net.Conn // not admitted yet, the oldest first
+	waiting []net.Conn // not admitted so far, the oldest first
 	clients map[net.Conn]bool
 	closed  bool
 	work    sync.WaitGroup
 }
 
-// Times that a receiver may take.
+// Bounds on the times of a receiver.
 const (
-	// An emulated machine takes seconds to make a key of its token.
+	// An emulated machine takes seconds to derive the key from its token.
 	admitTime = 30 * time.Second // to prove itself
 	stallTime = 30 * time.Second // to take maxTake bytes
 	drainTime = 2 * time.Second  // to take the rest at the end
 )
 
-// Bounds: of receivers served at once, and of connections not yet proved. The
-// oldest of these goes when there is another, since an honest one takes some
-// milliseconds.
+// Bounds on the receivers that are served at once, and on the connections that
+// are not admitted so far. If there are more of the latter, the oldest is
+// closed: an honest receiver is admitted within some milliseconds.
 const (
 	maxClients = 64
 	maxWaiting = 64
@@ -87,15 +88,15 @@ func listen(ctx context.Context, a address, s *Sender) (*server, error) {
 	return v, nil
 }
 
-// Pauses between attempts to accept, when the system has no room for another
-// connection.
+// Pauses between attempts to accept a connection when the system is out of
+// resources.
 const (
 	firstPause = 10 * time.Millisecond
 	lastPause  = time.Second
 )
 
-// accept serves receivers until the listener is closed. That a connection could
-// not be accepted (there are too many open files) is said, and tried again.
+// accept serves receivers until the listener is closed. If a connection cannot
+// be accepted (too many open files), it prints a message and tries again.
 func (v *server) accept() {
 	pause := firstPause
 	for {
@@ -115,7 +116,7 @@ func (v *server) accept() {
 	}
 }
 
-// reasonOf is the system's error, without addresses.
+// reasonOf returns the error of the system call, without addresses.
 func reasonOf(err error) error {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -124,7 +125,7 @@ func reasonOf(err error) error {
 	return err
 }
 
-// begin has a connection served.
+// begin starts serving a connection.
 func (v *server) begin(conn net.Conn) {
 	v.evict(maxWaiting - 1)
 	v.mu.Lock()
@@ -140,18 +141,19 @@ func (v *server) begin(conn net.Conn) {
 	v.work.Go(func() { v.serve(conn) })
 }
 
-// evict closes the oldest unproved connections and leaves keep of them.
+// evict closes the oldest connections that are not admitted, and leaves keep of
+// them.
 func (v *server) evict(keep int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for len(v.waiting) > keep {
-		_ = v.waiting[0].Close() // its server takes note
+		_ = v.waiting[0].Close() // the goroutine that serves it gets an error
 		v.waiting = v.waiting[1:]
 	}
 }
 
-// admitted moves a connection from the waiting ones to the clients; false if it
-// was evicted, or everything ends.
+// admitted moves a connection from waiting to clients; false if it was evicted,
+// or the server ends.
 func (v *server) admitted(conn net.Conn, ok bool) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -203,7 +205,7 @@ func (v *server) serve(conn net.Conn) {
 	ending := v.closed
 	v.mu.Unlock()
 	if t, ok := conn.(*tls.Conn); ok && err != nil {
-		_ = t.NetConn().Close() // its last words would wait for one who takes nothing
+		_ = t.NetConn().Close() // closing TLS would wait for a receiver that reads nothing
 	}
 	switch late := errors.Is(err, os.ErrDeadlineExceeded); {
 	case late && ending:
@@ -215,7 +217,7 @@ func (v *server) serve(conn net.Conn) {
 	}
 }
 
-// admit finds out whether a peer may have the events.
+// admit returns an error if a peer may not receive the events.
 func (v *server) admit(conn net.Conn) error {
 	if v.secret == nil && v.tls == nil {
 		c, ok := conn.(syscall.Conn)
@@ -240,7 +242,7 @@ func (v *server) admit(conn net.Conn) error {
 	return conn.SetDeadline(time.Time{})
 }
 
-// hear reads the words of a receiver, until the connection is closed.
+// hear reads the words of a receiver until the connection is closed.
 func (v *server) hear(conn net.Conn, r *reader) {
 	var word [1]byte
 	for {
@@ -257,7 +259,7 @@ func (v *server) hear(conn net.Conn, r *reader) {
 func (v *server) feed(conn net.Conn, r *reader) error {
 	for b := r.take(); b != nil; b = r.take() {
 		v.mu.Lock()
-		if !v.closed { // else close has set the last one
+		if !v.closed { // close has already set the final deadline
 			_ = conn.SetWriteDeadline(time.Now().Add(v.sender.opt.Stall))
 		}
 		v.mu.Unlock()
@@ -268,7 +270,8 @@ func (v *server) feed(conn net.Conn, r *reader) error {
 	return nil
 }
 
-// nameOf is the receiver's name; at a unix socket receivers have none.
+// nameOf returns the receiver's address and certificate name; receivers at a
+// unix socket have none.
 func (v *server) nameOf(conn net.Conn) string {
 	if a := conn.RemoteAddr().String(); a != "" && a != "@" {
 		if who := peerName(conn); who != "" {
@@ -287,7 +290,7 @@ func (v *server) send(p *piece) error {
 func (v *server) lost() uint64 { return v.log.dropped() }
 func (v *server) asking() bool { return v.log.asking() }
 
-// close gives clients a while to take the rest.
+// close waits at most drainTime for clients to take the rest.
 func (v *server) close() error {
 	v.mu.Lock()
 	v.closed = true

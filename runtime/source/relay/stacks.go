@@ -6,43 +6,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file is how call stacks travel.
+// This file describes how call stacks are sent.
 //
-// Addresses mean nothing to a receiver: it has neither the kernel's symbols nor
-// the files and mappings of the sender's processes, which may have ended since.
-// So functions travel by name, as the sender resolved them when the event came;
-// code without a name travels as address, file and offset in it.
+// A receiver cannot resolve addresses: it has neither the kernel's symbols nor
+// the files and mappings of the sender's processes, which may have ended. So
+// functions are sent by name; the sender resolves them when the event arrives.
+// Code without a name is sent as address, file and offset in the file.
 //
-// A sample has the number of its stack where perf has the stream id, 8 bytes;
-// events that were opened without stacks have nothing. A number is defined
-// before its first use, in EVENT_UPDATE records of a kind of our own: a reader
-// that does not know it (perf, versions of ppscript without stacks) skips it,
-// and has the events without their stacks. The records have these definitions,
-// numbered by their order, each kind from 1:
+// A sample has the number of its stack, 8 bytes, in place of perf's stream id;
+// events that were opened without stacks have no such member. A number is
+// defined before its first use, in EVENT_UPDATE records of a special kind.
+// Readers that lack this kind (perf, older versions of ppscript) skip these
+// records and read the events without stacks. The records have the following
+// definitions, each kind numbered in order from 1:
 //
 //	text   a name: of a function, a file, a build-id
 //	place  an address: the context it is in, and its functions, innermost first
 //	stack  places, innermost first
 //	begin  a number: an epoch begins, in which nothing is defined
 //
-// Equal ones are defined once in an epoch. When an epoch's definitions reach
-// their bound, the next begins, so that neither side grows. The number of a
-// stack says its epoch, and is never used again: samples that wait for their
-// order keep their meaning. The tempting way, addresses in samples and names for
-// addresses, needs the order of names and samples, which a process that ends
-// and another with its number would break.
+// Equal definitions are sent once in an epoch. When an epoch's definitions reach
+// their bound, the next epoch begins, so that the memory of both sides is
+// bounded. The number of a stack contains its epoch and is never reused, so
+// samples that wait to be sorted stay valid. The tempting alternative, to send
+// addresses in samples and names for addresses, depends on the order of names
+// and samples. It would fail if a process ends and another one gets its number.
 //
-// Each receiver has a place in the definitions of the epoch up to which it got
-// them. Events bring those behind it. Thus a receiver that comes later gets the
-// definitions that it missed, and one that was too slow for some events misses
-// no definition of others.
+// For each receiver, the sender keeps the position up to which it has sent the
+// epoch's definitions, and sends the rest before the next events. So a receiver
+// that connects later gets the definitions that it missed, and a receiver that
+// lost some events has all definitions for the others.
 
-// stackKind is the kind of our EVENT_UPDATE records; its last byte is the
-// version of their content.
+// stackKind is the kind of the EVENT_UPDATE records with definitions; its last
+// byte is the version of their content.
 const (
 	stackKind    = 'p' | 'p'<<8 | 's'<<16 | 't'<<24 | 'a'<<32 | 'c'<<40 | 'k'<<48
 	stackVersion = 1
-	kindVersion  = 56 // where in the kind it is, in bits
+	kindVersion  = 56 // position of the version in the kind, in bits
 )
 
 // recEventUpdate is PERF_RECORD_EVENT_UPDATE of perf.
@@ -65,14 +65,15 @@ const (
 	flagKernel  = 2
 )
 
-// Bounds that both sides keep: of a name, and of the numbers in a definition.
+// Bounds that both sides check: the bytes of a name, and the counts in a
+// definition.
 const (
 	maxText   = 8 << 10
 	maxFrames = 256
 	maxPlaces = 8 << 10
 )
 
-// A World is where an address is.
+// A World is the context of an address: kernel, user code, or another.
 type World uint8
 
 const (
@@ -81,8 +82,8 @@ const (
 	InUser
 )
 
-// A Function is one of those at an address: the inlined ones, and the one
-// that contains them.
+// A Function is a function at an address: an inlined function, or the function
+// that contains it.
 type Function struct {
 	Name           string // "" if unknown
 	Offset         uint64 // from the start of the function; of the file if unknown
@@ -106,7 +107,7 @@ type Stack struct {
 	Cut, Unwound bool
 }
 
-// numberIn is the number of stack n of an epoch, from 1.
+// numberIn returns the number of stack n of an epoch; n begins with 1.
 func numberIn(epoch uint32, n int) uint64 { return uint64(epoch)<<32 | uint64(uint32(n)) }
 
 // appendUpdate appends an EVENT_UPDATE record with definitions of the event id.

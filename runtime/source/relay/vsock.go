@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file is sockets between a host and its guests, which package net does
-// not know.
+// This file implements sockets between a host and its guests (vsock), which
+// package net lacks.
 
 const anyCID = unix.VMADDR_CID_ANY
 
-// acceptTime is how often a listener looks whether it was closed, in ms.
+// acceptTime is the interval at which a listener checks whether it was closed,
+// in ms.
 const acceptTime = 100
 
 type vsockAddr string
@@ -26,7 +27,7 @@ type vsockListener struct {
 	fd     int
 	addr   vsockAddr
 	closed atomic.Bool
-	done   chan struct{} // no Accept uses fd any more
+	done   chan struct{} // closed when Accept no longer uses fd
 }
 
 func listenVsock(a address) (net.Listener, error) {
@@ -72,7 +73,7 @@ func (l *vsockListener) Accept() (net.Conn, error) {
 	return nil, net.ErrClosed
 }
 
-// Close waits until the socket is not used any more.
+// Close waits until Accept no longer uses the socket.
 func (l *vsockListener) Close() error {
 	l.closed.Store(true)
 	<-l.done
@@ -82,7 +83,7 @@ func (l *vsockListener) Close() error {
 // Addr implements net.Listener.
 func (l *vsockListener) Addr() net.Addr { return l.addr }
 
-// A fileConn is a connection that package net does not know.
+// A fileConn is a connection of a kind that package net lacks.
 type fileConn struct {
 	*os.File
 	local vsockAddr
