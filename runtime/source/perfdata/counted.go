@@ -6,51 +6,52 @@ import (
 	"ppscript/runtime/source/perf"
 )
 
-// This file makes samples of groups that were recorded with leader sampling
+// This file handles groups of counters that were recorded with leader sampling
 // ({a,b}:S): only the leader a was sampled, and each of its samples has the values
-// of all counters of the group. The difference to the sample before becomes a
-// sample of each counter, with the difference as its period; a counter that
-// counted nothing has none (deliver_sample_group in tools/perf/util/session.c does
-// the same).
+// of all counters of the group. For each counter whose value has changed since the
+// previous sample, a sample is made, with the difference as its period (like
+// deliver_sample_group in tools/perf/util/session.c).
 //
-// Such records are written anew, with the id of their event and its period, and
-// without the values: their reader sees samples as any others.
-// The raw data are the leader's; members have none, and so no fields of their own.
+// These samples are new records with the id and period of their event, and without
+// the values, so that they are read like other samples. Only the leader's samples
+// have raw data; the samples of other members of the group have no fields of their
+// own.
 //
-// Tempting and wrong: to make them when the rings are read. By then records are in
-// order of time, where those of one counter may come from rings of several CPUs;
-// in the file they are in the order in which the counter was read.
+// It would be wrong to make them when the rings are read. Then the records are
+// sorted by time, and the records of one counter may be in the rings of several
+// CPUs. In the file they are in the order in which the counter was read.
 
-// counterEvent is an event whose samples bring the values of counters.
+// counterEvent is an event whose samples have the values of counters.
 type counterEvent struct {
 	layout  *perf.Layout // as recorded
-	leader  bool         // its samples are of it alone: they keep their raw data
-	inherit bool         // each thread has a counter of its own, with the same id
+	leader  bool         // the samples are of the leader, and keep their raw data
+	inherit bool         // each thread has its own counter, with the same id
 }
 
-// A countedKey is one counter.
+// A countedKey identifies a counter.
 type countedKey struct {
 	id  uint64
 	tid int32
 }
 
-// A splitter makes one sample for each counter of a sample.
+// A splitter makes a sample for each counter in a sample.
 type splitter struct {
 	pool     *pool
-	events   []*counterEvent // by attr; nil for attrs that bring no values
+	events   []*counterEvent // by attr; nil for attrs whose samples have no values
 	byID     map[uint64]int
-	place    int // of the id in a sample; 0: there is none
+	place    int // offset of the id in a sample; 0 without ids
 	readings []perf.Reading
-	last     map[countedKey]uint64 // values, at the sample before
+	last     map[countedKey]uint64 // values at the previous sample
 	damaged  uint64                // samples that could not be split
 
-	// Of the run that is written.
+	// For the run that is being written.
 	emit func([]byte, *buffer)
 	buf  *buffer
 }
 
-// splitCounters has the samples of groups split, and describes their events as
-// they look then. It is called before the events are opened.
+// splitCounters sets up the splitter if samples have values of counters, and
+// changes the attrs to describe the new samples. It is called before the
+// streams are made.
 func (f *File) splitCounters() {
 	events := make([]*counterEvent, len(f.attrs))
 	any, place := false, 0
@@ -85,7 +86,8 @@ func (f *File) splitCounters() {
 	f.out.split = s
 }
 
-// eventOf is the event that a sample is of; nil if its samples bring no values.
+// eventOf returns the event of a sample; nil if the event's samples have no
+// values.
 func (s *splitter) eventOf(rec []byte) *counterEvent {
 	if s.place == 0 || len(s.byID) == 0 {
 		return s.events[0]
@@ -100,7 +102,8 @@ func (s *splitter) eventOf(rec []byte) *counterEvent {
 	return s.events[i]
 }
 
-// run writes a run anew and hands it on, in pieces that fit into buffers.
+// run writes a run with the new samples, and emits it in pieces that fit into
+// buffers.
 func (s *splitter) run(b []byte, emit func([]byte, *buffer)) {
 	s.emit, s.buf = emit, s.pool.get(bufferSize)
 	for len(b) > 0 {
@@ -122,7 +125,7 @@ func (s *splitter) run(b []byte, emit func([]byte, *buffer)) {
 	s.buf = nil
 }
 
-// fit makes room for n bytes, at most those of a record.
+// fit makes room for n bytes, at most the size of a record.
 func (s *splitter) fit(n int) {
 	if cap(s.buf.b)-len(s.buf.b) < n {
 		s.flush()
@@ -137,8 +140,8 @@ func (s *splitter) flush() {
 	s.pool.unref(s.buf)
 }
 
-// sample appends a sample of each counter that counted something. False means
-// that the record is damaged.
+// sample appends a sample for each counter whose value has changed; false if
+// the record is damaged.
 func (s *splitter) sample(e *counterEvent, rec []byte) (ok bool) {
 	if s.readings, ok = e.layout.Readings(s.readings[:0], rec); !ok {
 		return false

@@ -13,15 +13,15 @@ import (
 	"ppscript/runtime/source/perf"
 )
 
-// This file puts stacks together of which the kernel took the user part later (perf record
-// --call-graph fp,defer; Linux 6.19): as the thread went back to user code. A sample has a number
-// in its place, a cookie, which a record of its own has too: struct perf_callchain_deferred_event
-// in kernel/events/core.c. One record may be for several samples of a system call.
+// This file completes stacks whose user part the kernel recorded later, when the thread returned
+// to user code (perf record --call-graph fp,defer; Linux 6.19). The sample has a number, the
+// cookie, in place of the user part. A later record has the same cookie and the user part: struct
+// perf_callchain_deferred_event in kernel/events/core.c. One such record may belong to several
+// samples of a system call.
 //
-// It may come long after the sample, if the thread slept. The reader of a file looks through all
-// of it for such records first, if its events say that there are any. Those of a pipe are taken
-// as they come: before the sample is shown, if that waits for its order and the thread has not
-// slept.
+// It may come long after the sample, if the thread slept. For a file whose events may have such
+// records, the whole file is searched for them first. For a pipe they are read as they arrive.
+// That is early enough if the sample still waits to be sorted, and the thread has not slept.
 
 const (
 	recCallchainDeferred = 22      // PERF_RECORD_CALLCHAIN_DEFERRED
@@ -31,10 +31,11 @@ const (
 	contextUserDeferred = ^uint64(640 - 1) // PERF_CONTEXT_USER_DEFERRED
 )
 
-// mostDeferred bounds the user parts of a pipe that are remembered, in each of two generations.
+// mostDeferred bounds the user parts that are kept for a pipe, in each of two generations.
 const mostDeferred = 1 << 18
 
-// A deferral is what tells user parts apart: cookies count on each CPU, and may begin anew.
+// A deferral identifies a user part. The cookie alone is not enough, since each CPU counts
+// its own, and they may start again.
 type deferral struct {
 	cookie uint64
 	tid    int32
@@ -44,13 +45,13 @@ type deferral struct {
 type userParts struct {
 	common    *perf.Layout
 	now, past generation
-	scanned   bool // all of the recording was looked through
+	scanned   bool // the whole recording was searched
 	bounded   bool
 	buf       []uint64
 	missing   atomic.Bool
 }
 
-// A generation are some of them. Each chain is there once.
+// A generation is a set of user parts. Equal chains are stored once.
 type generation struct {
 	parts  map[deferral][]uint64
 	chains map[string][]uint64
@@ -60,7 +61,8 @@ func newGeneration() generation {
 	return generation{map[deferral][]uint64{}, map[string][]uint64{}}
 }
 
-// deferStacks prepares for a recording whose events have such stacks.
+// deferStacks prepares for deferred user parts if the events of the recording
+// may have them.
 func deferStacks(f *File) {
 	if !slices.ContainsFunc(f.attrs, func(a attr) bool { return a.Bits&bitDeferCallchain != 0 }) {
 		return
@@ -76,8 +78,8 @@ func deferStacks(f *File) {
 	}
 }
 
-// scanDeferred looks through a file, once. One that is damaged is read up to there, as it is again
-// by the reader of its events.
+// scanDeferred searches a file for deferred user parts, once. A damaged file is searched up to the
+// damage, like the later reading of its events.
 func scanDeferred(ctx context.Context, f *File) error {
 	m, ok := f.in.(*mappedInput)
 	if f.out.deferred == nil || f.out.deferred.scanned || f.opt.scan || !ok {
@@ -105,7 +107,7 @@ func scanDeferred(ctx context.Context, f *File) error {
 	return nil
 }
 
-// take remembers the user parts of a run.
+// take stores the user parts in a run.
 func (d *userParts) take(b []byte) {
 	for len(b) >= recHeaderSize {
 		size := int(le.Uint16(b[6:]))
@@ -138,8 +140,8 @@ func (g *generation) add(key deferral, addresses []byte) {
 	g.parts[key] = chain
 }
 
-// complete puts the user part of a sample behind that of the kernel; without it that is all. The
-// chain is valid until the next one.
+// complete replaces the cookie at the end of a chain by the user part. If that is missing, the
+// chain has only the kernel's part. The result is valid until the next call.
 func (d *userParts) complete(e *event.Event, chain []uint64) []uint64 {
 	n := len(chain) - 2
 	if n < 0 || chain[n] != contextUserDeferred {
@@ -162,7 +164,7 @@ func (d *userParts) complete(e *event.Event, chain []uint64) []uint64 {
 	return d.buf
 }
 
-// lacks is what to say of user parts that did not come.
+// lacks returns the warning about missing user parts; "" if none are missing.
 func (d *userParts) lacks() string {
 	switch {
 	case d == nil || !d.missing.Load():

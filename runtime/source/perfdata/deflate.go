@@ -6,23 +6,22 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A deflater packs records into COMPRESSED records: pieces of one zstd stream,
-// each flushed so that it can be decompressed before the next one comes. The
-// stream never ends, as perf's does not: its reader takes a payload without
-// output for an error.
+// A deflater compresses records into COMPRESSED records. These are pieces of
+// one zstd stream, each flushed so that it can be decompressed before the next
+// one arrives. Like perf's stream, it has no end, since perf's reader reports a
+// payload without output as an error.
 type deflater struct {
 	enc     *zstd.Encoder
 	out     bytes.Buffer
 	recs    [][]byte
-	pending int // bytes that were put in since the last flush
+	pending int // bytes that were added since the last flush
 	in      uint64
 	done    uint64
 }
 
-// The reader unpacks each COMPRESSED record into one buffer, of the size
-// that the COMPRESSED feature tells. So little is flushed at a time that a
-// payload usually fits into one record (64 KiB), and the buffer holds all of
-// it in any case.
+// perf's reader decompresses each COMPRESSED record into one buffer, with the
+// size in the COMPRESSED feature. flushEvery is so small that a payload usually
+// fits into one record (64 KiB), and its output always fits into the buffer.
 const (
 	flushEvery   = 48 << 10
 	inflateBound = 256 << 10
@@ -40,7 +39,7 @@ func newDeflater(level int) (*deflater, error) {
 	return d, err
 }
 
-// add puts a record in, and returns COMPRESSED records when there are enough;
+// add adds a record, and returns COMPRESSED records if enough bytes were added;
 // they are valid until the next call.
 func (d *deflater) add(rec []byte) [][]byte {
 	var out [][]byte
@@ -55,7 +54,8 @@ func (d *deflater) add(rec []byte) [][]byte {
 	return out
 }
 
-// flush returns all that was put in as COMPRESSED records.
+// flush returns all records that were added since the last flush as COMPRESSED
+// records.
 func (d *deflater) flush() [][]byte {
 	if d.pending == 0 {
 		return nil
@@ -75,7 +75,8 @@ func (d *deflater) flush() [][]byte {
 	return d.recs
 }
 
-// ratio is how many times smaller the records got, at least 1.
+// ratio returns the size before compression divided by the size after it, at
+// least 1.
 func (d *deflater) ratio() uint32 {
 	if d.done == 0 {
 		return 1

@@ -13,11 +13,11 @@ import (
 	"ppscript/runtime/system/privilege"
 )
 
-// This file writes the features: the tail of a recording that tells where and
-// how it was made, and the formats of its tracepoints.
+// This file writes the features: sections at the end of a recording that
+// describe the machine and the command, and have the formats of tracepoints.
 
-// writeFeatures writes the table of sections, the sections, and then the
-// header, whose members are known by now.
+// writeFeatures writes the table of sections, the sections, and then the header
+// again, whose values are now known.
 func (w *Writer) writeFeatures() {
 	all := w.features()
 	var bits [featBits / 64]uint64
@@ -44,13 +44,13 @@ func (w *Writer) writeFeatures() {
 	}
 }
 
-// A feature is one of the things that a recording says of itself.
+// A feature is one section of a recording's description.
 type feature struct {
 	id   int
 	body []byte
 }
 
-// features are the feature sections that can be filled, in order of id, as readers expect.
+// features returns the sections whose values are known, in order of id, as readers expect.
 func (w *Writer) features() []feature {
 	info := w.describe()
 	var all []feature
@@ -121,7 +121,7 @@ func (w *Writer) features() []feature {
 
 func (w *Writer) level() int { return max(w.opt.Level, 1) }
 
-// describe is the description of the machine.
+// describe returns the description of the machine.
 func (w *Writer) describe() Info {
 	if w.opt.Info != nil {
 		in := *w.opt.Info
@@ -149,7 +149,7 @@ func (w *Writer) describe() Info {
 	return in
 }
 
-// procValue is the first value of "key : value" in a file of /proc.
+// procValue returns the first value of "key : value" in a file of /proc.
 func procValue(path, key string) string {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -171,7 +171,7 @@ func appendStr(b []byte, s string) []byte {
 	return append(b, make([]byte, n-len(s))...)
 }
 
-// eventDesc is the list of events with their names.
+// eventDesc encodes the list of events with their names.
 func (w *Writer) eventDesc() []byte {
 	b := le.AppendUint32(nil, uint32(len(w.streams)))
 	b = le.AppendUint32(b, uint32(attrSize))
@@ -217,7 +217,7 @@ func (w *Writer) tracefs() string {
 	return "/sys/kernel/tracing"
 }
 
-// readFormat fetches the format of a tracepoint.
+// readFormat reads the format of a tracepoint from tracefs.
 func (w *Writer) readFormat(s *StreamInfo) error {
 	system, name, _ := strings.Cut(s.Name, ":")
 	if s.Schema != nil {
@@ -233,7 +233,7 @@ func (w *Writer) readFormat(s *StreamInfo) error {
 	return nil
 }
 
-// tracing is the tracing data: nil if no event is a tracepoint.
+// tracing returns the tracing data; nil if no event is a tracepoint.
 func (w *Writer) tracing() *tracing {
 	var t *tracing
 	seen := map[string]bool{}
@@ -264,7 +264,7 @@ func (w *Writer) tracing() *tracing {
 	return t
 }
 
-// Here is the machine that runs this, by its name, kernel and architecture.
+// Here returns the name, kernel and architecture of this machine.
 func Here() (in Info) {
 	in.here()
 	return in

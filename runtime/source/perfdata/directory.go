@@ -13,14 +13,15 @@ import (
 )
 
 // This file reads recordings that are directories (perf record --threads): a file
-// data with the head, the features and the first records, and data.0, data.1, ...
-// with the records of one thread of perf each, and nothing else. There are no
-// rounds: nothing is in order before all has been read.
+// data with the head, the features and the first records, and files data.0,
+// data.1, ... that have only records, each of one thread of perf. There are no
+// rounds, so the records can be sorted only after all were read.
 //
-// All files are mapped side by side into one range of addresses, with gaps, so
-// that a record has one offset as in a single file.
+// All files are mapped into one range of addresses, with gaps, so that a record
+// has one offset like in a single file.
 
-// maxParts bounds the files of a directory: perf has a thread for each CPU at most.
+// maxParts bounds the files of a directory: perf has at most one thread for each
+// CPU.
 const maxParts = 8192
 
 // openDirectory opens the recording in the directory path.
@@ -37,8 +38,8 @@ func openDirectory(ctx context.Context, path string, opt Options) (*File, error)
 	return f, err
 }
 
-// mapDirectory maps the files of a directory, each from a page on. The first is
-// the one with the head.
+// mapDirectory maps the files of a directory, each at a page boundary. The
+// first is the file with the head.
 func mapDirectory(path string) (m *mappedInput, err error) {
 	var files []*os.File
 	defer func() {
@@ -94,15 +95,15 @@ func mapDirectory(path string) (m *mappedInput, err error) {
 		at += (sizes[i] + page - 1) &^ (page - 1)
 	}
 	m.end = m.parts[0].end
-	m.b = b[:m.parts[0].end:m.parts[0].end] // the head is of the first file
+	m.b = b[:m.parts[0].end:m.parts[0].end] // the head is in the first file
 	m.all = b
 	return m, nil
 }
 
-// A part is a file of a directory, by its place among the mappings.
+// A part is a file of a directory, by its offsets in the range of mappings.
 type part struct{ begin, end int }
 
-// next goes on to the next file; false if there is none.
+// next moves to the next file; false if there is none.
 func (m *mappedInput) next() bool {
 	if len(m.parts) < 2 {
 		return false
@@ -113,8 +114,8 @@ func (m *mappedInput) next() bool {
 	return true
 }
 
-// nextPart goes on to the next file of a directory. Each has a compressed stream
-// of its own.
+// nextPart moves to the next file of a directory. Each file has its own
+// compressed stream.
 func (f *File) nextPart() bool {
 	m, ok := f.in.(*mappedInput)
 	if !ok || !m.next() {
@@ -128,7 +129,8 @@ func (f *File) nextPart() bool {
 	return true
 }
 
-// isDirectory reports that path is a directory as perf makes it.
+// isDirectory reports that path is a directory that perf record --threads
+// wrote.
 func isDirectory(path string) bool {
 	st, err := os.Stat(filepath.Join(path, "data"))
 	return err == nil && st.Mode().IsRegular()

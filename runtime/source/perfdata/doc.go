@@ -1,21 +1,23 @@
 // Package perfdata reads and writes perf.data files.
 //
-// Reading: Open gives an event.Source over a recording of `perf record`, as
-// a file or through a pipe, so that a script runs over a recording as it
-// runs live. Event formats come from the recording itself, not from the
-// machine that reads it. Writing: Create makes a file that perf's own
-// commands read.
+// Reading: Open returns an event.Source for a recording of `perf record`, from
+// a file or a pipe, so that scripts handle a recording like live events.
+// Formats of events are read from the recording, not from the machine that
+// reads it. A trace.dat of trace-cmd is read, too. Writing: Create makes a file
+// that perf's own commands read.
 //
-// The session calls it for --input and for recordings. It decodes containers
-// only: headers, features, compression, rounds. Records are decoded by
-// runtime/source/perf, for files and live rings alike.
+// The session calls it for --input and for writing recordings. It decodes only
+// the structure of the file: the header; features, which are sections that
+// describe the machine; compression; and rounds, which are marks in the stream
+// of records from which their order follows (ordered.go). Package
+// runtime/source/perf decodes the records, for files and for live rings.
 //
-// Files are mapped, not copied: events are views of the mapping. Compressed
-// and piped input lives in heap buffers that are reused after Release. It
-// does not read recordings of big-endian machines.
+// Files are mapped, not copied: events are views of the mapping. Compressed and
+// piped input is in heap buffers that are reused after Release. Recordings of
+// big-endian machines are refused.
 //
-// Truncating a file while it is being read kills the process (SIGBUS), as it
-// does for every program that maps files.
+// Truncating a file while it is being read kills the process (SIGBUS), like any
+// program that maps files.
 //
 //	f, err := perfdata.Open("perf.data", perfdata.Options{Ordered: true})
 //	for err == nil {

@@ -2,15 +2,15 @@ package perfdata
 
 import "ppscript/runtime/source/bytecursor"
 
-// This file tells a recording in pipe mode that its writer ended from one that
-// broke off, since the sender was killed or the connection or the disk failed.
-// A pipe of perf just stops, so that both look alike. Ours say in their head
-// that an end mark will come, and write it last; a reader that was promised one
-// and did not get it counts the recording as ended early. All records before
-// are read either way.
+// This file marks the end of recordings in pipe mode. Without a mark, a reader
+// cannot distinguish a complete recording from one that was cut, because the
+// sender was killed or the connection or disk failed. Recordings of ppscript
+// announce an end mark in their head, and end with it. If an announced mark is
+// missing, the reader counts the recording as ended early. All records before
+// that are read in any case.
 //
-// Both are EVENT_UPDATE records of a kind of our own, which perf and versions
-// that do not know it skip.
+// The announcement and the mark are EVENT_UPDATE records of a special kind,
+// which perf and older versions skip.
 
 const (
 	endKind = 'p' | 'p'<<8 | 's'<<16 | 'e'<<24 | 'n'<<32 | 'd'<<40 | 1<<56
@@ -19,8 +19,8 @@ const (
 	endReached  = 1
 )
 
-// AppendEnd appends the end mark: the writer has written all it had. Streams
-// are the streams of the head, which has promised it.
+// AppendEnd appends the end mark, after all records. streams are the streams of
+// the head that announced the mark.
 func AppendEnd(b []byte, streams []StreamInfo) []byte { return appendEndMark(b, streams, endReached) }
 
 func appendEndMark(b []byte, streams []StreamInfo, what uint64) []byte {
@@ -29,19 +29,19 @@ func appendEndMark(b []byte, streams []StreamInfo, what uint64) []byte {
 	}
 	b = append(b, header(recEventUpdate, 0, recHeaderSize+3*8)...)
 	b = le.AppendUint64(b, endKind)
-	b = le.AppendUint64(b, streams[0].IDs[0]) // perf refuses ids that it does not know
+	b = le.AppendUint64(b, streams[0].IDs[0]) // perf refuses unknown ids
 	return le.AppendUint64(b, what)
 }
 
-// The marks of a recording's end that were seen.
+// marks has the marks of a recording that were read so far.
 type marks struct {
-	promised bool // an end mark will come
-	finished bool // it has come, or its lack is counted
+	promised bool // an end mark was announced
+	finished bool // the end mark was read, or its lack was counted
 	rounds   bool // the recording has rounds
-	open     bool // samples have come since the last one
+	open     bool // samples were read since the last round
 }
 
-// take takes an end mark, or the promise of one.
+// take reads an end mark, or the announcement of one.
 func (m *marks) take(c *bytecursor.Cursor) error {
 	switch c.U64() {
 	case endPromised:
@@ -52,8 +52,8 @@ func (m *marks) take(c *bytecursor.Cursor) error {
 	return c.Err
 }
 
-// early counts that the recording ended before its writer ended it, once; why
-// goes to the warnings.
+// early counts, once, that the recording ended before its writer ended it. why
+// is added to the warnings.
 func (f *File) early(why string) {
 	if f.marks.finished {
 		return

@@ -9,9 +9,8 @@ import (
 	"ppscript/runtime/source/bytecursor"
 )
 
-// feature parses one header feature, from the file's tail or from a
-// HEADER_FEATURE record; both have the same content. Features that tell
-// nothing that we use are skipped.
+// feature parses one feature, from the end of the file or from a HEADER_FEATURE
+// record; both have the same content. Unused features are skipped.
 func (h *head) feature(id int, b []byte) error {
 	c := &bytecursor.Cursor{B: b}
 	in := &h.info
@@ -72,7 +71,8 @@ func (h *head) feature(id int, b []byte) error {
 	return c.Err
 }
 
-// eventDesc reads the names and ids of all events. It repeats each attr.
+// eventDesc reads the names and ids of all events. Each entry repeats the attr,
+// which is skipped.
 func (h *head) eventDesc(c *bytecursor.Cursor) error {
 	n := c.Count(minAttrSize)
 	size := uint64(c.U32())
@@ -97,7 +97,7 @@ func (h *head) eventDesc(c *bytecursor.Cursor) error {
 func (h *head) buildIDs(b []byte) error {
 	c := &bytecursor.Cursor{B: b}
 	for len(c.B) > 0 && c.Err == nil {
-		c.U32() // type: 0 or 67, depending on perf's age
+		c.U32() // type: 0 or 67, depending on perf's version
 		misc := uint16(c.U8()) | uint16(c.U8())<<8
 		size := uint64(c.U8()) | uint64(c.U8())<<8
 		if c.Err == nil && size < recHeaderSize {
@@ -108,7 +108,7 @@ func (h *head) buildIDs(b []byte) error {
 	return c.Err
 }
 
-// buildID takes the body of a BUILD_ID record.
+// buildID reads the body of a BUILD_ID record.
 func (h *head) buildID(misc uint16, body []byte) {
 	const (
 		idSize      = 20      // BUILD_ID_SIZE

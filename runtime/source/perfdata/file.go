@@ -18,29 +18,30 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Options says how to read. The zero value works.
+// Options are the options of reading. The zero value works.
 type Options struct {
-	// Ordered gives one ring for each CPU, each in time order, instead of
-	// one ring in the order of the file. See ordered.go.
+	// Ordered makes one ring for each CPU, sorted by time, instead of one ring
+	// in the order of the file. See ordered.go.
 	Ordered bool
-	// Formats finds the schema of a tracepoint by id where the recording
-	// has no formats (perf record was killed). Nil: such events have no
-	// fields. The running kernel's ids are right if it made the recording.
+	// Formats returns the schema of a tracepoint by id if the recording has no
+	// formats, since perf record was killed. If it is nil, such events have no
+	// fields. The ids of the running kernel are correct only if the recording
+	// was made since it booted.
 	Formats func(id uint64) *event.Schema
-	// MaxPending bounds the bytes that ordered reading of piped or
-	// compressed input holds back; 0 means 256 MiB.
+	// MaxPending bounds the bytes of piped or compressed input that wait to be
+	// sorted; 0 means 256 MiB.
 	MaxPending int
-	// Begun is the beginning of the input, which the caller has read already, for OpenReader.
+	// Begun has bytes that the caller of OpenReader has already read from the input.
 	Begun []byte
-	// Update takes the EVENT_UPDATE records of kinds that perf does not have,
-	// which are about the event with that id. Body is valid during the call;
-	// an error ends reading. Nil: they are skipped, as perf does.
+	// Update is called with EVENT_UPDATE records of kinds that perf does not
+	// have, for the event with that id. body is valid during the call; an error
+	// ends reading. If it is nil, these records are skipped.
 	Update func(kind, id uint64, body []byte) error
-	// Progress is told, while the recording is read, how many bytes were read, and how
-	// many it has; 0 if that is not known. Nil: nobody asks.
+	// Progress is called during reading with the number of bytes read and the size of
+	// the recording, 0 if unknown; may be nil.
 	Progress func(read, size uint64)
 
-	scan bool // only the parts of stacks that came later are wanted
+	scan bool // read only deferred user parts of stacks; see deferred.go
 }
 
 // A File is an open recording. It implements event.Source.
@@ -53,8 +54,8 @@ type File struct {
 	pool   pool
 	packed unpacker
 	marks  marks
-	// cut says that the end of the recording is known to be missing, so a
-	// broken record is where it ends, not damage.
+	// cut says that the end of the recording is known to be missing, so that an
+	// incomplete record is its end, not damage.
 	cut bool
 
 	streams []*event.Stream
@@ -66,10 +67,10 @@ type File struct {
 	closed bool
 }
 
-// recordInput is the input that records are read from.
+// recordInput is the input from which records are read.
 type recordInput struct {
 	in    input
-	waits *poll.Poller // of a pipe; nil if it cannot be waited for
+	waits *poll.Poller // for a pipe; nil if the pipe cannot be polled
 }
 
 // A head is the description of a recording, as it was read so far.
@@ -81,37 +82,38 @@ type head struct {
 	attrs    []attr
 	descs    []desc
 	tracing  *tracing
-	byID     map[uint64]*format // of tracing, made when it is asked for
-	options  *tracefs.Options   // of the recorded kernel, likewise
+	byID     map[uint64]*format // formats of tracing, made at the first use
+	options  *tracefs.Options   // of the recorded kernel, made at the first use
 	idCPU    map[uint64]int32   // from ID_INDEX
-	metadata bool               // still in front of the first record of the kernel
+	metadata bool               // the first record of the kernel is not read so far
 }
 
-// An output is where the records of a File go: plain or sorted.
+// An output has the rings for the records of a File: either plain or sorted is
+// set.
 type output struct {
-	split  *splitter // of samples that bring the values of counters; nil: none do
+	split  *splitter // nil unless samples have the values of counters
 	rings  []event.Ring
 	plain  *fileRing     // unordered
 	sorted *orderedRings // ordered
-	// deferred is nil if no event has stacks of which a part comes later.
+	// deferred is nil unless events have stacks whose user part comes later.
 	deferred *userParts
 }
 
 // Open opens the recording at path; "-" is standard input.
 //
-// A pipe is read up to the first record, which waits for it to come. A trace.dat
-// is read from a pipe to its end, into memory: its parts refer to each other.
+// A pipe is read up to the first record, for which Open waits. A trace.dat from
+// a pipe is read into memory up to its end, since its parts refer to each other.
 func Open(path string, opt Options) (*File, error) {
 	return OpenContext(context.Background(), path, opt)
 }
 
-// OpenContext is Open that waits no longer than ctx lasts.
+// OpenContext is like Open, but waits only until ctx ends.
 func OpenContext(ctx context.Context, path string, opt Options) (*File, error) {
 	if path == "-" {
 		return openOS(ctx, os.Stdin, "standard input", opt)
 	}
-	// Opening a pipe that nobody writes to yet would wait, deaf to everything;
-	// reading it waits as well, and no longer than ctx.
+	// Opening a pipe without a writer would block, and ctx could not end it.
+	// With O_NONBLOCK the first read waits instead, until ctx ends.
 	of, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, diag.Errorf(diag.Usage, "open recording", path, "%w", diag.Reason(err)).
@@ -153,15 +155,15 @@ func openOS(ctx context.Context, of *os.File, name string, opt Options) (*File, 
 }
 
 // OpenReader reads a recording in pipe mode (perf record -o -) from r; name is
-// for messages. If r is an *os.File, it waits for the records that describe the
-// events as long as ctx lasts, and Poll keeps its timeout. Close closes r if it
-// is an io.Closer.
+// for messages. If r is an *os.File, the wait for the description of the events
+// ends with ctx, and Poll respects its timeout. Close closes r if it is an
+// io.Closer.
 func OpenReader(ctx context.Context, r io.Reader, name string, opt Options) (*File, error) {
 	return openReader(ctx, r, name, opt, false)
 }
 
-// openReader is OpenReader that also takes a trace.dat, if spool says so: it is read
-// whole before anything is known of it.
+// openReader is like OpenReader. If spool is set, it also accepts a trace.dat, which
+// it reads completely into memory.
 func openReader(ctx context.Context, r io.Reader, name string, opt Options, spool bool) (*File, error) {
 	f := newFile(name, opt)
 	p := &pipeInput{r: r, pool: &f.pool}
@@ -189,7 +191,7 @@ func openReader(ctx context.Context, r io.Reader, name string, opt Options, spoo
 	return f.start(ctx)
 }
 
-// silent is the error of a pipe of which the head could not be read.
+// silent returns the error for a pipe whose head could not be read.
 func (h *head) silent(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return h.bad("nothing came in the time that was given: %w", err).
@@ -198,8 +200,8 @@ func (h *head) silent(err error) error {
 	return h.bad("%w", err)
 }
 
-// openMapped opens a recording in memory, of a file or of a pipe that went
-// into a file.
+// openMapped opens a recording in memory: a mapped file, or a pipe whose
+// content was written to a file.
 func openMapped(ctx context.Context, m *mappedInput, name string, opt Options) (*File, error) {
 	if tracedat.IsTraceDat(m.b) {
 		return openTraceDat(ctx, m, name, opt)
@@ -248,12 +250,12 @@ func (f *File) start(ctx context.Context) (*File, error) {
 	return f, nil
 }
 
-// Info returns the recording's description of itself. In a pipe the build
-// ids come last, so they are complete only at the end.
+// Info returns the description in the recording. In a pipe the build ids come
+// last, so they are complete only at the end.
 func (f *File) Info() *Info { return &f.info }
 
-// Warnings are sentences about missing and odd parts of the recording. They
-// grow while it is read.
+// Warnings returns sentences about missing or faulty parts of the recording.
+// More are added while it is read.
 func (f *File) Warnings() []string {
 	if lacks := f.out.deferred.lacks(); lacks != "" {
 		return append(slices.Clip(f.warnings), lacks)
@@ -261,8 +263,8 @@ func (f *File) Warnings() []string {
 	return f.warnings
 }
 
-// Early is how many records were shown before their order was certain, since
-// more than Options.MaxPending would have been held.
+// Early returns the number of records that became visible before their order
+// was certain, because of the bound Options.MaxPending.
 func (f *File) Early() uint64 {
 	if f.out.sorted == nil {
 		return 0
@@ -270,8 +272,8 @@ func (f *File) Early() uint64 {
 	return f.out.sorted.early
 }
 
-// Live reports that records may come while they are read: the recording is no
-// regular file.
+// Live reports that records may still be written during reading, since the
+// recording is not a regular file.
 func (f *File) Live() bool {
 	_, live := f.in.(*pipeInput)
 	return live
@@ -287,7 +289,7 @@ func (f *File) Loss() event.Loss {
 	return l
 }
 
-// copied reports that records lie in buffers although the input is a mapping.
+// copied reports that records are in buffers even if the input is a mapping.
 func (f *File) copied() bool { return f.info.Compressed || f.out.split != nil }
 
 // Streams implements event.Source.
@@ -296,9 +298,8 @@ func (f *File) Streams() []*event.Stream { return f.streams }
 // Rings implements event.Source.
 func (f *File) Rings() []event.Ring { return f.out.rings }
 
-// Poll implements event.Source. It makes a piece of the recording visible;
-// after a piece that is damaged it returns the error, and all before it
-// can still be read.
+// Poll implements event.Source. It makes a piece of the recording visible. At a
+// damaged piece it returns the error; all records before it can still be read.
 func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 	if f.end != nil {
 		return f.end
@@ -320,7 +321,7 @@ func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 		err := f.step(ctx, until)
 		switch {
 		case err == nil && !until.IsZero() && !time.Now().Before(until):
-			return nil // records come that show nothing
+			return nil // the records that arrived did not make any visible
 		case errors.Is(err, errWait):
 			return nil
 		case err == nil:
@@ -337,7 +338,7 @@ func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 	return nil
 }
 
-// size is how many bytes the recording has; 0 if that is not known.
+// size returns the size of the recording in bytes; 0 if unknown.
 func (f *File) size() uint64 {
 	if m, ok := f.in.(*mappedInput); ok {
 		return uint64(len(m.memory()))
@@ -345,14 +346,14 @@ func (f *File) size() uint64 {
 	return 0
 }
 
-// Wake ends a Poll that waits for a pipe. It may be called by others than the reader.
+// Wake ends a Poll that waits for a pipe. It may be called by any goroutine.
 func (f *File) Wake() {
 	if f.waits != nil {
 		f.waits.Ring()
 	}
 }
 
-// show counts records that become visible.
+// show returns the amount that is visible, to detect progress.
 func (f *File) show() uint64 {
 	if f.out.sorted != nil {
 		return f.out.sorted.shown
@@ -368,7 +369,7 @@ func (f *File) finish(err error) {
 	}
 }
 
-// Close implements event.Source. Events die with it.
+// Close implements event.Source. Events become invalid.
 func (f *File) Close() error {
 	if f.closed {
 		return nil

@@ -11,8 +11,8 @@ import (
 // This file reads the parts around the records: the file header with its
 // sections, and the describing records at the start of a pipe.
 
-// checkMagic returns the size that the header gives, which tells files from
-// pipes.
+// checkMagic returns the header's size in the file, which distinguishes files
+// from pipes.
 func (h *head) checkMagic(b []byte) (uint64, error) {
 	const hint = "give a file that perf record or trace-cmd record wrote (file %s tells what it is)"
 	if len(b) == 0 {
@@ -43,12 +43,12 @@ func (h *head) checkMagic(b []byte) (uint64, error) {
 	return size, nil
 }
 
-// A section is a part of a file.
+// A section is the offset and size of a part of a file.
 type section struct{ off, size uint64 }
 
 func takeSection(c *bytecursor.Cursor) section { return section{c.U64(), c.U64()} }
 
-// in returns the section's bytes; false if it is not wholly in b.
+// in returns the section's bytes; false if some are not in b.
 func (s section) in(b []byte) ([]byte, bool) {
 	n := uint64(len(b))
 	if s.off > n || s.size > n-s.off {
@@ -57,8 +57,8 @@ func (s section) in(b []byte) ([]byte, bool) {
 	return b[s.off : s.off+s.size : s.off+s.size], true
 }
 
-// readHeader reads header, attrs and features, and puts the cursor of m on
-// the data section.
+// readHeader reads header, attrs and features, and sets the cursor of m to the
+// data section.
 func (f *File) readHeader(m *mappedInput) error {
 	damaged := "record again; the file's head is damaged or cut"
 	if len(m.b) < fileHeaderSize {
@@ -108,7 +108,7 @@ func (f *File) readHeader(m *mappedInput) error {
 	m.at, m.end = int(data.off), len(m.b)
 	switch {
 	case data.size == 0:
-		// perf record fills the size in at its end.
+		// perf record writes the size at the end.
 		f.cut = true
 		f.early("it was not finished, perf record was killed")
 	case data.size > uint64(len(m.b))-data.off:
@@ -122,9 +122,8 @@ func (f *File) readHeader(m *mappedInput) error {
 	return nil
 }
 
-// readFeatures reads the table behind the data and the sections that it
-// points to. A damaged feature is left out; the recording is read all
-// the same.
+// readFeatures reads the table after the data, and the sections to which it
+// points. Damaged features are left out; the recording is still read.
 func (h *head) readFeatures(b []byte, at uint64, set []uint64) {
 	for w, word := range set {
 		for ; word != 0; word &= word - 1 {
@@ -154,14 +153,14 @@ func (f *File) readMetadata(ctx context.Context) error {
 			return f.silent(err)
 		}
 		if len(b) < recHeaderSize {
-			return nil // nothing but a description
+			return nil // the recording has only a description
 		}
 		if typ := le.Uint32(b); typ < userTypeStart || !describes(typ) {
 			return nil
 		}
 		size := int(le.Uint16(b[6:]))
 		if size < recHeaderSize {
-			return nil // the first Poll tells
+			return nil // the first Poll returns the error
 		}
 		if b, _, err = f.in.window(ctx, time.Time{}, size); err != nil {
 			return f.silent(err)
@@ -188,8 +187,8 @@ func (f *File) readMetadata(ctx context.Context) error {
 	}
 }
 
-// describes tells records that say something about the recording from those
-// that are a part of it.
+// describes reports that records of this type describe the recording, in
+// contrast to its content.
 func describes(typ uint32) bool {
 	switch typ {
 	case recFinishedRound, recFinishedInit, recCompressed, recCompressed2, recAuxtrace:
@@ -198,7 +197,7 @@ func describes(typ uint32) bool {
 	return true
 }
 
-// readTracing reads the payload behind a TRACING_DATA record.
+// readTracing reads the payload after a TRACING_DATA record.
 func (f *File) readTracing(ctx context.Context, size uint64) error {
 	off := f.in.off()
 	if size > maxTracing {

@@ -1,8 +1,8 @@
 package perfdata
 
-// These texts describe ftrace's own ring, as events/header_page and
-// events/header_event of a 64-bit kernel do. A recording of perf has no such
-// ring, but readers of its tracing data want them to be there.
+// These texts describe ftrace's ring; they are events/header_page and
+// events/header_event of a 64-bit kernel. A recording of perf has no such ring,
+// but readers of its tracing data require these texts.
 const (
 	headerPage = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n" +
 		"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n" +

@@ -7,27 +7,28 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// This file decompresses the payloads of COMPRESSED records. They are pieces
-// of one zstd stream that perf flushes at the end of each push and never
-// ends. Records may cross from one payload to the next, but everything of a
-// payload must come out before the next one goes in, since FINISHED_ROUND
-// records lie between them uncompressed.
+// This file decompresses the payloads of COMPRESSED records. They are pieces of
+// one zstd stream, which perf flushes after each pass over the rings and never
+// ends. A record may continue in the next payload. But all output of a payload
+// must be read before the next one is decompressed, since FINISHED_ROUND
+// records between payloads are not compressed.
 //
-// A zstd reader pulls its input and takes an empty one for the end. So it runs
-// as a coroutine: when it wants more than there is, it yields nil, and goes on
-// when it is resumed with a new payload. Counting blocks instead would tie us
-// to the frame format; waiting for the whole file would need all its memory.
+// A zstd reader pulls its input, and an empty input means the end. So it runs
+// as a coroutine: when it needs more input than there is, it yields nil, and
+// continues when it is resumed with the next payload. The alternatives are
+// worse: counting blocks depends on the format of frames, and waiting for the
+// whole file needs memory for all of it.
 
-// An inflater decompresses a stream that is fed piecewise.
+// An inflater decompresses a stream that arrives in pieces.
 type inflater struct {
-	in   []byte // not taken by the decoder yet
+	in   []byte // not read by the decoder so far
 	next func() ([]byte, bool)
 	stop func()
 	err  error
 }
 
-// maxWindow bounds the memory of the decoder. perf's highest level (22) uses
-// 128 MiB.
+// maxWindow bounds the decoder's window in bytes. perf's highest level (22)
+// uses 128 MiB.
 const maxWindow = 128 << 20
 
 func newInflater() *inflater {
@@ -36,7 +37,7 @@ func newInflater() *inflater {
 	return z
 }
 
-// feed gives the next payload. The one before must be used up.
+// feed sets the next payload. The previous one must be used up.
 func (z *inflater) feed(b []byte) { z.in = b }
 
 // more returns the next piece of output, valid until the next call; nil if
@@ -66,7 +67,8 @@ func (z *inflater) run(yield func([]byte) bool) {
 		z.in = z.in[n:]
 		return n, nil
 	})
-	// Concurrency 1 decodes in the calling goroutine, as a coroutine must.
+	// Concurrency 1 decodes in the calling goroutine, which a coroutine
+	// requires.
 	d, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"ppscript/runtime/event"
 )
 
-// Info is a recording's description of itself: where, when and how it
-// was made. Members that the recording lacks are zero.
+// Info is the description in a recording: the machine, the time and the
+// command. Members that the recording lacks are zero.
 type Info struct {
 	Hostname   string
 	OSRelease  string
-	Version    string // of the program that recorded
-	Arch       string // as uname -m
+	Version    string // of the recording program
+	Arch       string // in the form of uname -m
 	CPUDesc    string
 	CPUID      string
 	CPUsOnline int
@@ -22,21 +22,21 @@ type Info struct {
 	TotalMemKB uint64
 	Cmdline    []string
 
-	// FirstSample and LastSample are the times of the first and last
-	// sample that perf saw; both 0 if it did not look.
+	// FirstSample and LastSample are the times of the first and last sample;
+	// both 0 if perf did not record them.
 	FirstSample, LastSample event.Time
 
-	// Machine is features about the machine that nothing here reads: its CPUs,
-	// memory nodes and PMUs, by their number, as they lie in the file.
+	// Machine has the unparsed features about CPUs, memory nodes and PMUs, by
+	// number of the feature.
 	Machine map[int][]byte
 
 	Clock    Clock
 	BuildIDs []BuildID
 
 	TraceDat   int  // version of a trace.dat; 0 if perf recorded
-	Pipe       bool // the recording is a pipe's, not a file's
+	Pipe       bool // the recording is in pipe mode
 	Compressed bool
-	Directory  bool // of files, one for each thread of perf
+	Directory  bool // the recording is a directory, with a file for each thread of perf
 
 	// PageSize is the page size of the recorded machine, 0 if unknown.
 	PageSize int
@@ -47,14 +47,15 @@ type Info struct {
 	Kallsyms string
 }
 
-// Clock relates event.Time of a recording to the wall clock.
+// Clock relates the times of events in a recording to the wall clock.
 type Clock struct {
-	// Set says that the events use clock ID and not perf's own clock.
+	// Set says that the times are on clock ID, not on perf's own clock.
 	Set bool
 	ID  int32
 	// Resolution of the clock.
 	Resolution time.Duration
-	// Wall is the wall-clock time at the moment At; zero if unknown.
+	// Wall is the wall-clock time when the events' clock was At; zero if
+	// unknown.
 	Wall time.Time
 	At   event.Time
 }
@@ -62,7 +63,7 @@ type Clock struct {
 // Monotonic reports that times of events are on CLOCK_MONOTONIC.
 func (c *Clock) Monotonic() bool { return c.Set && c.ID == unix.CLOCK_MONOTONIC }
 
-// A BuildID names one binary that the samples hit.
+// A BuildID identifies a binary with code in the samples.
 type BuildID struct {
 	PID  int32 // -1 for the host, else the guest's
 	ID   []byte

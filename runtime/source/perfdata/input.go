@@ -13,45 +13,44 @@ import (
 	"ppscript/runtime/system/poll"
 )
 
-// longWait is how long nobody looks at a reader that has no time to end.
+// longWait bounds one wait of a reader without a time limit.
 const longWait = 10 * time.Second
 
 var le = binary.LittleEndian
 
-// An input is the byte stream that records are cut from: a mapping, a pipe
-// read into buffers, or the records of a trace.dat.
+// An input is the byte stream that is split into records: a mapping, a pipe
+// read into buffers, or the converted records of a trace.dat.
 type input interface {
-	// window returns what lies at the cursor, at least n bytes of it unless
-	// the input ends before (then the rest). It may return less, also
-	// nothing, with errWait when a pipe is slow. buf is the buffer that the
-	// bytes lie in, nil for a mapping.
+	// window returns the bytes at the cursor: at least n, or the rest if the
+	// input ends before. If a pipe brings fewer until the time until, it
+	// returns errWait. buf is the buffer with the bytes, nil for a mapping.
 	window(ctx context.Context, until time.Time, n int) (b []byte, buf *buffer, err error)
-	// take moves the cursor behind n bytes of the last window.
+	// take moves the cursor by n bytes of the last window.
 	take(n int)
 	// off is the cursor as a file offset.
 	off() uint64
 	close() error
 }
 
-// errWait says that the time is over and the pipe has brought nothing new.
+// errWait says that the time is over and not enough bytes have arrived.
 var errWait = errors.New("no input yet")
 
-// A buffer is heap memory that records are views of. It is reused when nobody
-// refers to it any more.
+// A buffer is heap memory of which records are views. It is reused when its
+// references are dropped.
 type buffer struct {
 	b    []byte // the filled part
-	refs int    // its filler, and every run or index entry in it
-	slot int    // of ordered.bufs
+	refs int    // references: its writer, and each run or index entry in it
+	slot int    // index in orderedRings.bufs, or -1
 }
 
 // bufferSize is the usual size of a buffer: several times the largest record
 // (64 KiB), and small enough to stay in the second-level cache.
 const bufferSize = 256 << 10
 
-// A pool keeps buffers for reuse. At most maxFree wait in it.
+// A pool keeps up to maxFree unused buffers for reuse.
 type pool struct {
 	free []*buffer
-	live int // bytes in buffers that are referred to
+	live int // bytes in buffers that are in use
 }
 
 const maxFree = 16
@@ -82,23 +81,24 @@ func (p *pool) unref(b *buffer) {
 	}
 }
 
-// mappedInput is a part of a mapping, or of any memory that stays.
+// mappedInput reads a part of a mapping, or of other memory that stays valid.
 type mappedInput struct {
 	b     []byte // the whole file
-	all   []byte // of a directory: all its files
-	parts []part // that are not read to their end; nil for one file
+	all   []byte // for a directory: all its files; else nil
+	parts []part // the files that are not completely read; nil for a single file
 	at    int
 	end   int
 	unmap func() error
-	gone  int // up to here the pages were given back
+	gone  int // offset up to which pages were freed
 }
 
-// giveBack is how much of a mapping is read before its pages are given back,
-// so that a long recording does not fill our memory. They stay in the page
-// cache, and come back if they are read again.
+// giveBack is the number of bytes of a mapping that are read before their pages
+// are freed, so that a long recording does not fill the memory of this process.
+// The pages stay in the kernel's page cache, and are mapped again if they are
+// read again.
 const giveBack = 32 << 20
 
-// done says that nothing before off will be read again soon.
+// done frees the pages before off, which will not be read again soon.
 func (m *mappedInput) done(off int) {
 	off &^= os.Getpagesize() - 1
 	if m.unmap == nil || off-m.gone < giveBack {
@@ -108,7 +108,8 @@ func (m *mappedInput) done(off int) {
 	m.gone = off
 }
 
-// forget says that a part of the mapping will not be read again soon.
+// forget frees the pages of a part of the mapping that will not be read again
+// soon.
 func (m *mappedInput) forget(from, to int) {
 	mask := os.Getpagesize() - 1
 	if from, to = (from+mask)&^mask, to&^mask; m.unmap != nil && from < to {
@@ -123,7 +124,7 @@ func (m *mappedInput) window(_ context.Context, _ time.Time, n int) ([]byte, *bu
 func (m *mappedInput) take(n int)  { m.at += n }
 func (m *mappedInput) off() uint64 { return uint64(m.at) }
 
-// memory is the buffer that offsets count in.
+// memory returns the bytes to which offsets refer.
 func (m *mappedInput) memory() []byte {
 	if m.all != nil {
 		return m.all
@@ -153,22 +154,22 @@ func mapFile(f *os.File) (*mappedInput, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Read ahead; a refusal costs nothing but time.
+	// Read ahead. If the kernel refuses, reading is only slower.
 	_ = unix.Madvise(b, unix.MADV_SEQUENTIAL)
 	return &mappedInput{b: b, end: len(b), unmap: func() error { return unix.Munmap(b) }}, nil
 }
 
-// pipeInput reads a stream into buffers. A record is never split over two: the part of one at the
-// end of a buffer moves to the next.
+// pipeInput reads a stream into buffers. A record is never split: an incomplete record at the end
+// of a buffer is copied to the next buffer.
 type pipeInput struct {
 	r     io.Reader
-	file  *os.File // r, if it can be waited for
+	file  *os.File // r, if it is a file
 	pool  *pool
 	buf   *buffer
 	at    int // cursor in buf
 	taken uint64
 	eof   bool
-	poll  *poll.Poller // waits for file; nil if that cannot be waited for
+	poll  *poll.Poller // waits for file; nil if file cannot be polled
 }
 
 func (p *pipeInput) window(ctx context.Context, until time.Time, n int) ([]byte, *buffer, error) {
@@ -189,14 +190,14 @@ func (p *pipeInput) window(ctx context.Context, until time.Time, n int) ([]byte,
 		if err := p.fill(n); err != nil {
 			return nil, nil, err
 		}
-		// A sender that sends byte by byte does not keep us beyond the time.
+		// A sender of single bytes must not extend the time.
 		if len(p.buf.b)-p.at < n && !p.eof && p.file != nil && !until.IsZero() && !time.Now().Before(until) {
 			return nil, nil, errWait
 		}
 	}
 }
 
-// begin puts bytes that have been read already in front.
+// begin inserts bytes that have already been read.
 func (p *pipeInput) begin(b []byte) {
 	if len(b) > 0 {
 		p.buf = p.pool.get(len(b))
@@ -205,7 +206,8 @@ func (p *pipeInput) begin(b []byte) {
 }
 
 // fill reads once, into a new buffer if the rest of this one is too small. A
-// large n may be a damaged size, so memory grows only as bytes really come.
+// large n may be a damaged size, so the memory grows only with the bytes that
+// arrive.
 func (p *pipeInput) fill(n int) error {
 	if p.buf != nil {
 		n = min(n, 2*(len(p.buf.b)-p.at)+bufferSize)
@@ -228,7 +230,7 @@ func (p *pipeInput) fill(n int) error {
 	return err
 }
 
-// await has wait sleep until something comes. Files that no epoll takes are always ready.
+// await makes the poller for wait. Files that epoll does not support are always ready.
 func (p *pipeInput) await() {
 	if p.file == nil {
 		return
@@ -251,8 +253,8 @@ func (p *pipeInput) ready() bool {
 	return n > 0 || err != nil && err != unix.EINTR
 }
 
-// wait waits until there is something to read, as long as the reader can be
-// waited for; without a time until ctx ends, or somebody wakes it.
+// wait waits until there are bytes to read, until the time until, until ctx
+// ends, or until Wake.
 func (p *pipeInput) wait(ctx context.Context, until time.Time) error {
 	if p.file == nil {
 		return ctx.Err()
@@ -262,14 +264,14 @@ func (p *pipeInput) wait(ctx context.Context, until time.Time) error {
 			return err
 		}
 		if p.poll == nil {
-			return nil // cannot be waited for: let the read block
+			return nil // the file cannot be polled: let the read block
 		}
 		left := longWait
 		if !until.IsZero() {
 			left = max(0, min(time.Until(until), left))
 		}
 		come, err := p.poll.Wait(ctx, left)
-		p.poll.Hung = p.poll.Hung[:0] // the read tells
+		p.poll.Hung = p.poll.Hung[:0] // the read returns the end
 		switch {
 		case err != nil:
 			return err

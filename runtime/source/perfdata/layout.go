@@ -1,8 +1,8 @@
 package perfdata
 
-// This file holds the numbers of the container, as documented in the kernel
-// tree's tools/perf/Documentation/perf.data-file-format.txt and
-// tools/lib/perf/include/perf/event.h.
+// This file has the constants of the file format, from
+// tools/perf/Documentation/perf.data-file-format.txt and
+// tools/lib/perf/include/perf/event.h in the kernel's source.
 
 const (
 	magic        = "PERFILE2"
@@ -15,10 +15,10 @@ const (
 	recHeaderSize  = 8   // struct perf_event_header
 	minAttrSize    = 64  // PERF_ATTR_SIZE_VER0
 
-	// maxAttrs and maxIDs bound what a damaged header can make us allocate.
+	// maxAttrs bounds the number of events, which may be damaged.
 	maxAttrs = 1 << 16
-	// maxTracing bounds the tracing data that comes through a pipe; a kernel
-	// with all of its formats has about 4 MB.
+	// maxTracing bounds the tracing data in a pipe, in bytes; all formats of a
+	// kernel have about 4 MB.
 	maxTracing = 256 << 20
 )
 
@@ -46,7 +46,7 @@ const (
 	featBits         = 256
 )
 
-// Record types that perf adds to those of the kernel (PERF_RECORD_*).
+// Record types that perf adds to the kernel's (PERF_RECORD_*).
 const (
 	userTypeStart = 64
 
@@ -63,5 +63,5 @@ const (
 	recCompressed2   = 83
 
 	eventUpdateName = 2  // PERF_EVENT_UPDATE__NAME
-	eventUpdateLast = 63 // perf's own kinds, with room for more
+	eventUpdateLast = 63 // perf's own kinds are at most this
 )

@@ -11,15 +11,15 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file writes the features that tell of the machine's CPUs, memory nodes and
-// PMUs. Nothing here reads them; they are kept as they are, so that perf shows
-// them also of a recording that was written again. Their layout is described in
+// This file writes the features about the machine's CPUs, memory nodes and PMUs.
+// ppscript does not parse them when it reads a recording, but keeps them, so that
+// they are in a recording that is written again. Their layout is described in
 // tools/perf/Documentation/perf.data-file-format.txt.
 
-// machineFeatures are those, in order of id.
+// machineFeatures are these features, in order of id.
 var machineFeatures = []int{featCPUTopology, featNUMATopology, featPMUMappings}
 
-// readMachine asks the running machine.
+// readMachine makes the features of the running machine.
 func readMachine(roots kernel.Roots, cpus int) map[int][]byte {
 	m := map[int][]byte{}
 	for id, body := range map[int][]byte{
@@ -34,9 +34,9 @@ func readMachine(roots kernel.Roots, cpus int) map[int][]byte {
 	return m
 }
 
-// cpuTopology is the lists of CPUs that share a package, and of those that share a
-// core; then of each CPU the numbers of its core and package; then the same of
-// dies.
+// cpuTopology encodes the lists of CPUs that share a package, the lists of CPUs
+// that share a core, and for each CPU the numbers of its core and package; then
+// the same for dies.
 func cpuTopology(roots kernel.Roots, cpus int) []byte {
 	of := func(cpu int, name string) string {
 		return oneLine(roots.SysPath("devices/system/cpu", "cpu"+strconv.Itoa(cpu), "topology", name))
@@ -85,7 +85,7 @@ func cpuTopology(roots kernel.Roots, cpus int) []byte {
 	return b
 }
 
-// numaTopology is each node's total and free memory in KiB, and its CPUs.
+// numaTopology encodes each node's total and free memory in KiB, and its CPUs.
 func numaTopology(roots kernel.Roots) []byte {
 	dirs, _ := filepath.Glob(roots.SysPath("devices/system/node", "node[0-9]*"))
 	if len(dirs) == 0 {
@@ -110,7 +110,7 @@ func numaTopology(roots kernel.Roots) []byte {
 	return b
 }
 
-// pmuMappings is the attr.type of each PMU.
+// pmuMappings encodes the attr.type of each PMU.
 func pmuMappings(roots kernel.Roots) []byte {
 	files, _ := filepath.Glob(roots.SysPath("bus/event_source/devices", "*", "type"))
 	var b []byte
@@ -129,8 +129,8 @@ func pmuMappings(roots kernel.Roots) []byte {
 	return append(le.AppendUint32(nil, n), b...)
 }
 
-// cpuID is perf's name of the CPU's model: vendor, family, model, stepping, or the
-// CPU's own name.
+// cpuID returns perf's identifier of the CPU's model: vendor, family, model and
+// stepping, or on arm64 the register MIDR_EL1.
 func cpuID(roots kernel.Roots) string {
 	if runtime.GOARCH == "arm64" {
 		return oneLine(roots.SysPath("devices/system/cpu/cpu0/regs/identification/midr_el1"))

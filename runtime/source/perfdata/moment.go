@@ -10,20 +10,20 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A Moment is a time within a recording, as a user names it. The zero value is
-// none.
+// A Moment is a time within a recording, in the user's notation. The zero value
+// means no time.
 type Moment struct {
 	kind  momentKind
 	at    event.Time    // of atClock
 	wall  time.Time     // of atWall
-	since time.Duration // of the others: since the first sample, the last, midnight
+	since time.Duration // of other kinds: since the first sample, the last sample, or midnight
 }
 
 type momentKind uint8
 
 const (
 	noMoment  momentKind = iota
-	atClock              // of the events' clock, as perf script prints it
+	atClock              // on the events' clock, as perf script prints it
 	atWall               // date and time
 	atDayTime            // time of the day on which the recording begins
 	fromStart            // after the first sample
@@ -33,7 +33,7 @@ const (
 // IsSet reports that m is a time.
 func (m Moment) IsSet() bool { return m.kind != noMoment }
 
-// ParseMoment reads a time within a recording:
+// ParseMoment parses a time within a recording:
 //
 //	2s, 500ms                 after the first sample
 //	-2s                       before the last sample
@@ -70,7 +70,8 @@ func ParseMoment(text string) (Moment, error) {
 	return Moment{kind: fromStart, since: time.Duration(n)}, nil
 }
 
-// parseClock reads seconds with a fraction, exactly: a float has not the digits.
+// parseClock parses seconds with a fraction, exactly: a float64 does not have
+// enough digits.
 func parseClock(text string) (Moment, bool) {
 	whole, part, _ := strings.Cut(text, ".")
 	if len(part) > 9 || strings.Trim(whole+part, "0123456789") != "" || whole == "" {
@@ -84,17 +85,17 @@ func parseClock(text string) (Moment, bool) {
 	return Moment{kind: atClock, at: event.Time(sec*int64(time.Second) + ns)}, true
 }
 
-// A Span is the time of a recording, as known when its first sample is read.
+// A Span is the time span of a recording, as known when its first sample is
+// read.
 type Span struct {
 	First event.Time
-	Last  event.Time // 0 is not known
-	// Wall is what time of the day it was when the clock of the events showed At;
-	// zero is not known.
+	Last  event.Time // 0 if unknown
+	// Wall is the wall-clock time when the events' clock was At; zero if unknown.
 	Wall time.Time
 	At   event.Time
 }
 
-// In is m on the clock of a recording's events.
+// In converts m to the clock of a recording's events.
 func (m Moment) In(s Span) (event.Time, error) {
 	wall := m.wall
 	switch m.kind {

@@ -10,42 +10,43 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file gives a recording's events as one ring for each CPU, each in time
-// order.
+// This file reads a recording's events as one ring for each CPU, each sorted by
+// time.
 //
 // perf record copies all kernel rings to the file in passes and writes a
-// FINISHED_ROUND after each. Let M(n) be the latest time in the passes up to
-// n. When pass n+1 begins, everything up to M(n) has been written to the
-// kernel rings, since something stamped M(n) was already read; so pass n+1
-// brings the last of it, and pass n+2 brings only what is later than M(n).
-// Hence at the end of pass n+1 everything up to M(n) is complete, which is
-// perf's own rule (tools/perf/util/ordered-events.c). That all of pass n is
-// complete at its own end would be wrong: a ring that was read early in the
-// pass may have got older records than one that was read late.
+// FINISHED_ROUND after each. Let M(n) be the latest time in the passes up to n.
+// When pass n+1 begins, all records up to M(n) are in the kernel rings, since a
+// record with time M(n) was already read. So pass n+1 copies the last of them,
+// and pass n+2 has only records after M(n). Hence at the end of pass n+1 all
+// records up to M(n) have been read. perf uses the same rule
+// (tools/perf/util/ordered-events.c). It would be wrong to assume that pass n
+// is complete at its own end: a ring that was read early in the pass may have
+// got records later that are older than records of a ring that was read late.
 //
-// The rings show only complete rounds, so known and visible are equal: shown
-// records are never reordered, even where a file's rings were not per CPU
-// (perf record --per-thread) and have to be sorted to be.
+// The rings make only complete rounds visible, so known and visible are equal:
+// visible records are never reordered. That also holds if the kernel rings were
+// not per CPU (perf record --per-thread), and their records are sorted here.
 //
-// Records are indexed by 8 bytes each, not copied. A recording without rounds
-// is indexed as a whole. Input that does not stay in memory (pipe, compressed)
-// is held back up to MaxPending bytes; then the older half is shown, as perf
-// does, and later records with older times are late.
+// Records are not copied; each has an index entry of 8 bytes. A recording
+// without rounds is indexed as a whole before records become visible. Input in
+// buffers (from a pipe, or compressed) waits up to MaxPending bytes. Then the
+// older half becomes visible, like in perf, and later records with older times
+// are late.
 
-// maxRings bounds what damaged CPU numbers can make us allocate; the ring of
-// CPU -1 takes the rest.
+// maxRings bounds the rings, since numbers of CPUs may be damaged; the ring of
+// CPU -1 gets the records of all others.
 const maxRings = 8192
 
-// orderedRings is the rings of a File with Options.Ordered.
+// orderedRings are the rings of a File with Options.Ordered.
 type orderedRings struct {
 	f     *File
 	rings []*cpuRing
 	byCPU []*cpuRing // index CPU+1
-	base  []byte     // entries without a buffer count from here
-	bufs  []*buffer  // entries with one: slot<<32 | offset
+	base  []byte     // entries without a buffer are offsets in base
+	bufs  []*buffer  // for entries with a buffer, which are slot<<32 | offset
 	free  []int      // unused slots
-	shown uint64     // entries shown in all rings
-	early uint64     // of them, because the bound on memory was hit
+	shown uint64     // visible entries in all rings
+	early uint64     // of these, made visible early because of the bound on memory
 
 	latest, complete event.Time // M(n), M(n-1)
 	probe            event.Event
@@ -113,8 +114,8 @@ func (o *orderedRings) index(entry uint64, e *event.Event) {
 		t = o.sideTime(e.Rec)
 	}
 	if !timed(t) {
-		// Records that perf made itself, from /proc or of BPF programs, have
-		// no time: they go before the pending ones.
+		// Records that perf itself made, from /proc or for BPF programs, have
+		// no time: they are placed before the pending ones.
 		t = r.tail
 		r.mixed = r.mixed || t != 0
 	}
@@ -132,7 +133,7 @@ func (o *orderedRings) index(entry uint64, e *event.Event) {
 // timed reports that t was stamped by the kernel.
 func timed(t event.Time) bool { return t != 0 && t != -1 }
 
-// ringOf makes the ring of a CPU that was not seen before.
+// ringOf makes the ring of a new CPU.
 func (o *orderedRings) ringOf(cpu int32) *cpuRing {
 	if cpu < -1 || cpu >= maxRings-1 {
 		cpu = -1
@@ -161,7 +162,7 @@ func (o *orderedRings) giveSlot(b *buffer) {
 	o.bufs = append(o.bufs, b)
 }
 
-// record is the record of an entry.
+// record returns the record of an entry.
 func (o *orderedRings) record(entry uint64) []byte {
 	b := o.base
 	if entry&heapEntry != 0 {
@@ -173,7 +174,7 @@ func (o *orderedRings) record(entry uint64) []byte {
 	return b[:size:size]
 }
 
-// timeOf is the time of an entry, 0 if it has none.
+// timeOf returns the time of an entry, 0 if it has none.
 func (o *orderedRings) timeOf(entry uint64) event.Time {
 	rec := o.record(entry)
 	if le.Uint32(rec) != unix.PERF_RECORD_SAMPLE {
@@ -185,8 +186,9 @@ func (o *orderedRings) timeOf(entry uint64) event.Time {
 	return o.probe.Time
 }
 
-// sideTime is when a record that is no sample was written, 0 if it does not
-// say so. The decoder's time will not do: it is the last one known then.
+// sideTime returns the time of a record that is no sample, 0 if it has none.
+// The decoder cannot be used here: for records without a time it returns the
+// previous time.
 func (o *orderedRings) sideTime(rec []byte) event.Time {
 	id, _ := o.f.common.SampleID(rec)
 	if !timed(id.Time) {
@@ -203,9 +205,9 @@ func (o *orderedRings) round() {
 	if !ok || o.f.copied() {
 		return
 	}
-	// Input that all rings have released is not needed any more. Entries
-	// are in order of time, so a later one may lie a little before; it is
-	// read again from the page cache then.
+	// Input that all rings have released is no longer needed. Entries are
+	// sorted by time, so a later entry may have a slightly smaller offset; then
+	// its page is read again from the page cache.
 	off := m.at
 	for _, r := range o.rings {
 		if live := r.entries[r.released-r.first:]; len(live) > 0 {
@@ -215,11 +217,11 @@ func (o *orderedRings) round() {
 	m.done(off)
 }
 
-// finish shows the rest.
+// finish makes the remaining records visible.
 func (o *orderedRings) finish() { o.show(event.MaxTime) }
 
-// flushHalf gives up order to stay within memory: it shows the older half of
-// the records that are held back.
+// flushHalf makes the older half of the pending records visible, without
+// certain order, to stay within the bound on memory.
 func (o *orderedRings) flushHalf() {
 	defer func(before uint64) { o.early += o.shown - before }(o.shown)
 	oldest := event.MaxTime
@@ -236,7 +238,7 @@ func (o *orderedRings) flushHalf() {
 	}
 }
 
-// show moves the bounds of all rings behind the last record up to time t.
+// show makes all records up to time t visible.
 func (o *orderedRings) show(t event.Time) {
 	for _, r := range o.rings {
 		r.sort()
@@ -258,16 +260,16 @@ func (o *orderedRings) drop() {
 	o.bufs, o.base = nil, nil
 }
 
-// A cpuRing is the records of one CPU. Positions count records.
+// A cpuRing has the records of one CPU. Positions count records.
 type cpuRing struct {
 	o        *orderedRings
 	cpu      int32 // -1 if unknown
 	number   int32
 	entries  []uint64   // from position first on
 	first    uint64     // position of entries[0]
-	released uint64     // before it nothing is referred to
+	released uint64     // entries before this position are released
 	pos      uint64     // next to read
-	visible  uint64     // shown; behind it entries are pending
+	visible  uint64     // entries from this position on are pending
 	tail     event.Time // the latest time appended
 	last     event.Time // of the last record read
 	mixed    bool       // pending entries are not in time order
@@ -275,10 +277,10 @@ type cpuRing struct {
 
 func (r *cpuRing) pending() []uint64 { return r.entries[r.visible-r.first:] }
 
-// sort brings the pending entries into time order. Records without a time
-// come first: they describe what follows.
+// sort sorts the pending entries by time. Records without a time come first,
+// since they describe the state before the others.
 //
-// Slow path: only where rings were not per CPU, or a CPU's clock jumped.
+// Slow path: only if rings were not per CPU, or a CPU's clock jumped.
 func (r *cpuRing) sort() {
 	if !r.mixed {
 		return
@@ -344,7 +346,7 @@ func (r *cpuRing) Release() {
 		}
 		r.o.f.pool.unref(buf)
 	}
-	// Forget released entries once they are half of the index.
+	// Remove released entries when they are half of the index.
 	if gone := r.released - r.first; gone > 1024 && gone*2 > uint64(len(r.entries)) {
 		r.entries = r.entries[:copy(r.entries, r.entries[gone:])]
 		r.first = r.released

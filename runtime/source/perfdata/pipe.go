@@ -4,13 +4,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file writes recordings in pipe mode, for senders of events to other places
-// while they happen: a head that describes them, then records one by one. The
-// head is made once; every reader that comes gets it first.
+// This file writes recordings in pipe mode, for sending events to other places
+// while they happen: a head that describes the events, then the records. The head
+// is made once, and sent first to each reader.
 
-// PipeHead is the beginning of a recording in pipe mode. Streams must have
-// different ids, and be tracepoints, whose formats it has. The recording ends
-// with AppendEnd.
+// PipeHead returns the head of a recording in pipe mode, with the formats of
+// the streams. The streams must be tracepoints with different ids. The
+// recording must end with AppendEnd.
 func PipeHead(streams []StreamInfo, opt WriteOptions) ([]byte, error) {
 	w := &Writer{to: destination{path: "pipe"}, opt: opt, streams: streams}
 	for i := range w.streams {
@@ -23,7 +23,7 @@ func PipeHead(streams []StreamInfo, opt WriteOptions) ([]byte, error) {
 	return w.pipeHead(), nil
 }
 
-// startPipe writes the head, so that readers know the events before the first record comes.
+// startPipe writes the head, so that readers get the description before the first record.
 func (w *Writer) startPipe() error {
 	w.put(w.pipeHead())
 	if err := w.to.out.Flush(); err != nil && w.err == nil {
@@ -53,7 +53,7 @@ func (w *Writer) pipeHead() []byte {
 		}
 		size := recHeaderSize + 8 + len(f.body) + -len(f.body)&7
 		if size >= 1<<16 {
-			continue // it tells nothing that events need
+			continue // too large; events can be read without it
 		}
 		b = append(b, header(recHeaderFeature, 0, uint16(size))...)
 		b = le.AppendUint64(b, uint64(f.id))
@@ -62,6 +62,6 @@ func (w *Writer) pipeHead() []byte {
 	return appendEndMark(b, w.streams, endPromised)
 }
 
-// AppendRound says that everything older than the records before has been
-// written. Readers show the records before the last mark but one.
+// AppendRound appends a FINISHED_ROUND record: the end of a pass. Readers make
+// the records before the last mark but one visible (ordered.go).
 func AppendRound(b []byte) []byte { return append(b, header(recFinishedRound, 0, recHeaderSize)...) }

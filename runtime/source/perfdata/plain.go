@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file names events that are no tracepoints, as perf list spells them.
+// This file has the names of events that are no tracepoints, as in perf list.
 
 var softwareNames = []string{ // PERF_COUNT_SW_*
 	"cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations", "minor-faults",
@@ -32,7 +32,7 @@ func plainSchema(a *attr) *event.Schema {
 	}
 	switch a.Type {
 	case unix.PERF_TYPE_HARDWARE:
-		// The upper half is the PMU of a hybrid machine.
+		// On a hybrid machine, the upper half is the type of the PMU.
 		pick("hardware", hardwareNames)
 	case unix.PERF_TYPE_SOFTWARE:
 		pick("software", softwareNames)

@@ -2,8 +2,8 @@ package perfdata
 
 import "golang.org/x/sys/unix"
 
-// StreamInfos are the events of the recording as a Writer takes them, to
-// write it, or a part of it, again.
+// StreamInfos returns the events of the recording in the form for a Writer, to
+// write all or a part of the recording again.
 func (f *File) StreamInfos() []StreamInfo {
 	infos := make([]StreamInfo, len(f.attrs))
 	for i := range f.attrs {

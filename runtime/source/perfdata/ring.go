@@ -6,11 +6,11 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A fileRing is the whole recording in the order of the file: the fast way,
-// for plans that do not depend on the order of events of different CPUs.
+// A fileRing is the whole recording in the order of the file. It is fast, and
+// used for plans that do not depend on the order of events of different CPUs.
 //
-// Positions count bytes of records. Since nothing is ordered between rings,
-// all that is visible is known.
+// Positions count bytes of records. There is only one ring and no order by
+// time, so known and visible are equal.
 type fileRing struct {
 	f       *File
 	runs    []run
@@ -24,7 +24,7 @@ func (r *fileRing) add(u run) {
 	if u.buf != nil {
 		u.buf.refs++
 	} else if n := len(r.runs); n > r.next && r.runs[n-1].buf == nil && adjacent(r.runs[n-1].b, u.b) {
-		// One run instead of many: mappings are contiguous.
+		// Extend the last run, since the two are adjacent in the mapping.
 		last := &r.runs[n-1]
 		last.b = unsafe.Slice(unsafe.SliceData(last.b), len(last.b)+len(u.b))
 		r.visible += uint64(len(u.b))
@@ -34,7 +34,7 @@ func (r *fileRing) add(u run) {
 	r.visible += uint64(len(u.b))
 }
 
-// adjacent reports that b begins where a ends, in memory that stays.
+// adjacent reports that b begins at the end of a, in memory that stays valid.
 func adjacent(a, b []byte) bool {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(a)))+
 		uintptr(len(a)) == uintptr(unsafe.Pointer(unsafe.SliceData(b)))
@@ -48,7 +48,7 @@ func (r *fileRing) Pos() uint64 { return r.pos }
 
 // Read implements event.Ring.
 //
-// Fast path: scan made sure that runs hold whole records.
+// Fast path: scan guarantees that runs have whole records.
 func (r *fileRing) Read(dst []event.Event, until uint64) int {
 	until = min(until, r.visible)
 	dec := r.f.dec
@@ -99,13 +99,13 @@ func (r *fileRing) Release() {
 	}
 }
 
-// offsetIn is where part, a part of whole, begins.
+// offsetIn returns the offset of part in whole.
 func offsetIn(whole, part []byte) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) -
 		uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
 }
 
-// skip reads all that is visible, and looks at nothing.
+// skip releases all visible records without reading them.
 func (r *fileRing) skip() {
 	r.next, r.at, r.pos = len(r.runs), 0, r.visible
 	r.Release()
@@ -116,7 +116,8 @@ func (r *fileRing) drop() {
 	r.pos = r.visible
 }
 
-// cpuOf is the CPU that the id of a record was opened on, -1 if unknown.
+// cpuOf returns the CPU on which the event with the record's id was opened, -1
+// if unknown.
 //
 // Slow path: only for samples without PERF_SAMPLE_CPU.
 func (f *File) cpuOf(e *event.Event) int32 {

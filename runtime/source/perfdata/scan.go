@@ -14,14 +14,14 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file cuts the input into records. Consecutive records of the kernel
-// make a run, which goes to the rings as a whole; records of perf itself end
-// a run and are dealt with here.
+// This file splits the input into records. Consecutive records of the kernel
+// are a run, which is passed to the rings as a whole. Records of perf itself
+// end a run and are handled here.
 
 // A run is a sequence of whole records in memory.
 type run struct {
 	b   []byte
-	buf *buffer // holds b; nil if b stays valid
+	buf *buffer // the buffer with b; nil if b stays valid
 }
 
 // step reads one piece of input.
@@ -40,7 +40,7 @@ func (f *File) step(ctx context.Context, until time.Time) error {
 		return f.atEnd()
 	}
 	if len(b) >= recHeaderSize {
-		// All of the first record.
+		// Get the whole first record.
 		if size := int(le.Uint16(b[6:])); size > len(b) {
 			if b, buf, err = f.in.window(ctx, until, size); err != nil {
 				return f.broken(ctx, err)
@@ -59,10 +59,10 @@ func (f *File) step(ctx context.Context, until time.Time) error {
 		return f.discard(ctx, skip)
 	}
 	if used == 0 {
-		// The window had the whole record if the input has it.
+		// The window would have the whole record if the input had it.
 		err = fmt.Errorf("at offset %d: the record is cut: %d bytes are left", off, len(b))
 		if f.info.Pipe && !f.cut {
-			// The end of a pipe is where its writer stopped.
+			// A pipe ends where its writer stopped.
 			f.cut = true
 			f.early("its last record is cut")
 		}
@@ -71,8 +71,8 @@ func (f *File) step(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// damaged ends reading at bytes that cannot be decoded: with an error,
-// or only a warning where the recording is known to be cut.
+// damaged ends reading at bytes that cannot be decoded: with an error, or, if
+// the recording is known to be cut, with a warning.
 func (f *File) damaged(err error) error {
 	if f.cut {
 		f.warn("reading stopped %v", err)
@@ -96,14 +96,14 @@ func (f *File) atEnd() error {
 	return io.EOF
 }
 
-// appended reports that perf puts samples behind the last round, as it does with
-// the counts of its own programs (perf record --off-cpu).
+// appended reports that perf writes samples after the last round, as for the
+// counts of its own programs (perf record --off-cpu).
 func (h *head) appended() bool {
 	return slices.ContainsFunc(h.attrs, func(a attr) bool { return a.name == "offcpu-time" })
 }
 
-// broken is the error for an input that cannot be read any more. A
-// connection that broke is no error but an early end of the recording.
+// broken returns the error for an input that cannot be read. A broken
+// connection is not an error but an early end of the recording.
 func (f *File) broken(ctx context.Context, err error) error {
 	if errors.Is(err, errWait) || ctx.Err() != nil || !f.marks.promised {
 		return err
@@ -112,10 +112,10 @@ func (f *File) broken(ctx context.Context, err error) error {
 	return io.EOF
 }
 
-// scan cuts b, which lies at off for messages, into runs and special records.
-// It returns how much it used: up to the first record that is not whole, or
-// up to the end of a record that has a payload behind it, is compressed, or
-// ends a round.
+// scan splits b into runs and special records; off is the offset of b, for
+// messages. It returns the number of bytes that it used: up to the first
+// incomplete record, or to the end of a record that has a payload after it, is
+// compressed, or ends a round.
 func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip uint64, err error) {
 	start, p := 0, 0
 	for len(b)-p >= recHeaderSize {
@@ -154,7 +154,7 @@ func (f *File) scan(b []byte, buf *buffer, off uint64, top bool) (used int, skip
 	return p, 0, err
 }
 
-// emit gives a run to the rings.
+// emit passes a run to the rings.
 func (f *File) emit(b []byte, buf *buffer) {
 	switch {
 	case len(b) == 0:
@@ -177,8 +177,8 @@ func (f *File) give(b []byte, buf *buffer) {
 	}
 }
 
-// special deals with a record of perf itself. skip is the size of the payload
-// that follows it and does not count as part of it.
+// special handles a record of perf itself. skip is the size of the payload
+// after it, which is not part of the record.
 func (f *File) special(rec []byte) (skip uint64, err error) {
 	body := rec[recHeaderSize:]
 	c := &bytecursor.Cursor{B: body}
@@ -216,7 +216,7 @@ func (f *File) special(rec []byte) (skip uint64, err error) {
 	return skip, c.Err
 }
 
-// headerAttr takes an event from the start of a pipe.
+// headerAttr reads the description of an event at the start of a pipe.
 func (h *head) headerAttr(body []byte) error {
 	if !h.metadata {
 		h.warn("an event was described after the first record: it is not read")
@@ -233,7 +233,7 @@ func (h *head) headerAttr(body []byte) error {
 	if size > len(body) {
 		return fmt.Errorf("attr: size: got %d, want at most %d", size, len(body))
 	}
-	// Read it again without the ids behind it.
+	// Parse it again without the ids after it.
 	if a, err = parseAttr(body[:size]); err != nil {
 		return err
 	}
@@ -245,8 +245,8 @@ func (h *head) headerAttr(body []byte) error {
 	return nil
 }
 
-// eventUpdate takes the name of an event. Other kinds of updates are for a
-// caller that knows them.
+// eventUpdate reads the name of an event. Other kinds of updates are passed to
+// Options.Update.
 func (f *File) eventUpdate(c *bytecursor.Cursor) error {
 	kind, id := c.U64(), c.U64()
 	if c.Err == nil && kind == endKind {
@@ -269,7 +269,7 @@ func (f *File) eventUpdate(c *bytecursor.Cursor) error {
 	return nil
 }
 
-// idIndex takes the CPU of each id, for samples that do not tell theirs.
+// idIndex reads the CPU of each id, for samples without a CPU.
 func (h *head) idIndex(c *bytecursor.Cursor) {
 	n := c.U64()
 	if h.idCPU == nil {
@@ -283,14 +283,14 @@ func (h *head) idIndex(c *bytecursor.Cursor) {
 	}
 }
 
-// startInflate begins with the payload of a compressed record.
+// startInflate starts with the payload of a compressed record.
 func (f *File) startInflate(b []byte) {
 	f.info.Compressed = true
 	f.packed.begin(b)
 }
 
-// inflate decompresses until the payload is used up, or one buffer is full:
-// a payload may swell by any factor.
+// inflate decompresses until the payload is used up, or bufferSize bytes were
+// made, since the output of a payload may be very large.
 func (f *File) inflate() error {
 	z := &f.packed
 	for n := 0; n < bufferSize; {

@@ -13,18 +13,18 @@ import (
 )
 
 // This file writes recordings in pipe mode into pipes, devices and sockets.
-// Readers may be slow, or not be there yet. A write waits for them, but no longer
-// than the context lasts; only the last writes get graceTime more.
+// Readers may be slow, or not connected so far. A write waits for them until the
+// context ends; then the last writes have graceTime more.
 
-// graceTime is how long a reader has after the end to take the rest.
+// graceTime is the time for a reader to take the rest after the end.
 const graceTime = 2 * time.Second
 
-// errStuck says that the reader of a pipe takes nothing any more.
+// errStuck says that the reader of a pipe has stopped reading.
 var errStuck = errors.New("its reader does not read: the rest is lost")
 
-// CreateContext makes the recording at path, as Create does. In a pipe, device or
-// socket ("-" is standard output) it is in pipe mode, as of perf record -o -; a
-// named pipe waits for its reader as long as ctx lasts.
+// CreateContext makes the recording at path, like Create. If path is a pipe,
+// device or socket ("-" is standard output), the recording is in pipe mode, like
+// perf record -o -. A named pipe waits for its reader until ctx ends.
 func CreateContext(ctx context.Context, path string, opt WriteOptions) (*Writer, error) {
 	file, name := os.Stdout, "standard output"
 	if path != "-" {
@@ -45,7 +45,7 @@ func CreateContext(ctx context.Context, path string, opt WriteOptions) (*Writer,
 	return newWriter(file, &sink{ctx: ctx, file: file}, name, opt, true)
 }
 
-// openSink opens a pipe that nobody may read yet.
+// openSink opens a pipe, and waits until it has a reader.
 func openSink(ctx context.Context, path string) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK, 0)
@@ -63,15 +63,15 @@ func openSink(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// A sink writes into something that may be full.
+// A sink writes to a pipe, device or socket that may be full.
 type sink struct {
 	ctx   context.Context
 	file  *os.File
-	until time.Time // no longer; set when ctx has ended
+	until time.Time // last time for writes; set when ctx has ended
 }
 
-// Write implements io.Writer. Pieces are as small as a pipe takes at once when it
-// has room, so that a write never waits.
+// Write implements io.Writer. It writes pieces of PIPE_BUF bytes, which never
+// block if poll reports room.
 func (s *sink) Write(b []byte) (done int, err error) {
 	const piece = 4 << 10 // PIPE_BUF
 	for done < len(b) {

@@ -13,15 +13,15 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file makes streams of the attrs of a recording: which ids they have,
-// what they are called, and how their records are laid out.
+// This file makes streams from the attrs of a recording, with their ids, names
+// and schemas.
 
 // An attr is one event of the recording.
 type attr struct {
 	unix.PerfEventAttr
 	ids  []uint64
 	name string // from EVENT_UPDATE
-	// counter says that it was never sampled itself, see counted.go.
+	// counter says that the event itself was never sampled, see counted.go.
 	counter bool
 }
 
@@ -31,8 +31,9 @@ type desc struct {
 	ids  []uint64
 }
 
-// parseAttr reads a perf_event_attr of any size: older ones are shorter, and
-// the members that newer ones add at the end do not matter for decoding.
+// parseAttr parses a perf_event_attr of any size: older ones are shorter, and
+// newer ones have additional members at the end, which are not needed for
+// decoding.
 func parseAttr(b []byte) (a attr, err error) {
 	if len(b) < minAttrSize {
 		return a, fmt.Errorf("attr: got %d bytes, want at least %d", len(b), minAttrSize)
@@ -48,8 +49,9 @@ func parseAttr(b []byte) (a attr, err error) {
 	return a, nil
 }
 
-// idPlace tells where samples carry their id; equal for all attrs that can be
-// told apart.
+// idPlace returns the sample members that determine the offset of the id in
+// samples. The streams of a recording can be distinguished only if it is equal
+// for all attrs.
 func (a *attr) idPlace() (bits uint64) {
 	switch {
 	case a.Sample_type&unix.PERF_SAMPLE_IDENTIFIER != 0:
@@ -61,7 +63,7 @@ func (a *attr) idPlace() (bits uint64) {
 	return 0
 }
 
-// openStreams is called once, when all attrs are known.
+// openStreams makes the streams. It is called once, when all attrs are known.
 func (f *File) openStreams() error {
 	if len(f.attrs) == 0 {
 		return f.bad("no events: the recording describes none").
@@ -109,8 +111,9 @@ func (f *File) openStreams() error {
 	return nil
 }
 
-// nameAttrs gives each attr the name, and if it has none the ids, of the
-// EVENT_DESC entry that shares an id with it, or of the entry in its place.
+// nameAttrs sets the name of each attr, and its ids if it has none, from the
+// EVENT_DESC entry with a common id, or else from the entry with the same
+// index.
 func (h *head) nameAttrs() {
 	byID := map[uint64]*desc{}
 	for i := range h.descs {
@@ -140,14 +143,14 @@ type schemaKey struct {
 	bare   bool
 }
 
-// bare reports that samples of a tracepoint are without its record, and so
-// without its fields.
+// bare reports that the samples of a tracepoint do not have its record, and so
+// no fields.
 func (a *attr) bare() bool {
 	return a.Type == unix.PERF_TYPE_TRACEPOINT && a.Sample_type&unix.PERF_SAMPLE_RAW == 0
 }
 
-// schema finds the schema of an attr. Tracepoints have theirs in the tracing
-// data; all other events have the members of the sample only.
+// schema finds the schema of an attr. The schemas of tracepoints are in the
+// tracing data; other events have only sample members.
 func (f *File) schema(a *attr, seen map[schemaKey]*event.Schema) (*event.Schema, error) {
 	key := schemaKey{typ: a.Type, config: a.Config}
 	if a.Type != unix.PERF_TYPE_TRACEPOINT {
@@ -181,7 +184,7 @@ func (f *File) newSchema(a *attr) (*event.Schema, error) {
 		if err == nil {
 			return s, nil
 		}
-		// The other events are what they are.
+		// Other events are not affected.
 		f.warn("%v: its fields are unknown", err)
 		return fieldless(a), nil
 	}
@@ -196,7 +199,7 @@ func (f *File) newSchema(a *attr) (*event.Schema, error) {
 	return s, nil
 }
 
-// fieldless is the schema of a tracepoint whose format is not known.
+// fieldless returns the schema of a tracepoint whose format is unknown.
 func fieldless(a *attr) *event.Schema {
 	s := &event.Schema{Name: fmt.Sprintf("tracepoint-%d", a.Config), Type: a.Type, ID: a.Config}
 	if sys, name, ok := strings.Cut(a.name, ":"); ok {
@@ -205,8 +208,8 @@ func fieldless(a *attr) *event.Schema {
 	return s
 }
 
-// kernel is what rendering needs to know of the recorded kernel. The formats of
-// perf come without it.
+// kernel returns the options for rendering events of the recorded kernel. They
+// are empty for recordings of perf, which have no symbols.
 func (h *head) kernel() *tracefs.Options {
 	if h.options == nil {
 		h.options = tracefs.Recorded(h.info.Kallsyms, h.info.Printk)
@@ -214,8 +217,8 @@ func (h *head) kernel() *tracefs.Options {
 	return h.options
 }
 
-// formatOf is the format of the tracepoint with an id; nil if the recording has none.
-// Events of the kernel's own tracers are recorded by trace-cmd only.
+// formatOf returns the format of the tracepoint with an id; nil if the recording has
+// none. Only trace-cmd records events of the kernel's own tracers.
 func (h *head) formatOf(id uint64) *format {
 	if h.tracing == nil {
 		return nil
@@ -238,8 +241,8 @@ func (h *head) bad(format string, args ...any) *diag.Error {
 	return diag.Errorf(diag.Run, "read recording", h.name, format, args...)
 }
 
-// warn notes what the user should know although reading goes on. There are
-// few of them: further ones than maxWarnings are dropped.
+// warn adds a warning for the user; reading continues. Warnings after the first
+// maxWarnings are dropped.
 func (h *head) warn(format string, args ...any) {
 	const maxWarnings = 20
 	if len(h.warnings) < maxWarnings {

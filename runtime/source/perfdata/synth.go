@@ -16,12 +16,12 @@ import (
 // with their names, the mappings of processes, and the kernel's text. The
 // kernel reports only changes.
 //
-// They look like the kernel's own with a SampleID of zeros, so their time is
-// 0: before everything else.
+// They look like the kernel's records with a SampleID of zeros, so their time
+// is 0, before all others.
 
-// Synthesize writes records of these processes, nil for all, and of the
-// kernel. Call it between the last Add and the first Write. A process that is
-// gone, or may not be looked into, is left out.
+// Synthesize writes records of these processes, nil for all, and of the kernel.
+// Call it between the last Add and the first Write. It leaves out processes
+// that have ended or that this user may not read.
 func (w *Writer) Synthesize(pids []int) error {
 	if err := w.start(); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (w *Writer) Synthesize(pids []int) error {
 	return w.err
 }
 
-// numbers are the directories of dir whose names are numbers.
+// numbers lists the directories of dir whose names are numbers.
 func numbers(dir string) (ns []int) {
 	entries, err := privilege.ReadDir(privilege.Processes, dir)
 	if err != nil {
@@ -74,8 +74,8 @@ func (w *Writer) process(pid int) {
 	}
 }
 
-// parentOf is the parent's pid. The name before it may hold blanks and
-// parentheses, so it is looked for behind the last one.
+// parentOf returns the parent's pid. The name before it may have blanks and
+// parentheses, so the search begins after the last parenthesis.
 func parentOf(dir string) int {
 	stat, err := privilege.ReadFile(privilege.Processes, filepath.Join(dir, "stat"))
 	if err != nil {
@@ -113,12 +113,12 @@ func (w *Writer) comm(pid, tid int, name string) {
 	w.synth(unix.PERF_RECORD_COMM, 0, append(append(b, name...), 0))
 }
 
-// Cgroup writes a cgroup that was there before the recording began.
+// Cgroup writes a cgroup that existed before the recording began.
 func (w *Writer) Cgroup(id uint64, path string) {
 	w.synth(unix.PERF_RECORD_CGROUP, 0, append(append(le.AppendUint64(nil, id), path...), 0))
 }
 
-// mapsData reports that an event asks for mappings of data.
+// mapsData reports that an event records mappings of data.
 func (w *Writer) mapsData() bool {
 	return slices.ContainsFunc(w.streams, func(s StreamInfo) bool {
 		return s.Attr.Bits&unix.PerfBitMmapData != 0
@@ -145,7 +145,7 @@ func (w *Writer) mapping(pid int, line string) {
 		misc |= unix.PERF_RECORD_MISC_MMAP_DATA
 	}
 	name := "//anon"
-	// The name is the rest, which may hold blanks, after the sixth field.
+	// The name is the rest of the line, which may have blanks.
 	rest := line
 	for range 5 {
 		_, rest, _ = strings.Cut(strings.TrimLeft(rest, " "), " ")
@@ -176,8 +176,9 @@ func (w *Writer) mapping(pid int, line string) {
 	w.synth(unix.PERF_RECORD_MMAP2, misc, append(append(b, name...), 0))
 }
 
-// kernelMap writes the mapping of the kernel's text, if this user may know
-// its address. It tells readers how far the kernel was moved at boot.
+// kernelMap writes the mapping of the kernel's text, if this user may read its
+// address. Readers derive from it the distance by which the kernel was moved at
+// boot.
 func (w *Writer) kernelMap() {
 	f, err := privilege.ReadFile(privilege.Processes, w.opt.Roots.ProcPath("kallsyms"))
 	if err != nil {

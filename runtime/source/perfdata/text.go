@@ -7,11 +7,11 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// takeString takes a perf_header_string: a u32 size, then padded text.
+// takeString reads a perf_header_string: a u32 size, then padded text.
 func takeString(c *bytecursor.Cursor) string { return text(c.Take(uint64(c.U32()))) }
 
-// text is b up to its first NUL. Control characters, which only a damaged or
-// hostile file has there, must not reach a terminal.
+// text returns b up to its first NUL, without control characters. Only a
+// damaged or hostile file has these, and they must not reach a terminal.
 func text(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]

@@ -17,16 +17,15 @@ import (
 
 // This file reads a trace.dat of trace-cmd as if perf had recorded its events:
 // each record becomes a PERF_RECORD_SAMPLE with its thread, time, CPU and raw
-// data, and each gap a PERF_RECORD_LOST. Records come merged by time, so a round
-// ends whenever some have come. What is made of a recording, and how it is read
-// in part, merged with others, sent on or written again, is then the same for
-// both kinds of files.
+// data, and each gap a PERF_RECORD_LOST. The records are merged by time, so a
+// round can end after any record. All other code (reading a part of a recording,
+// merging, sending, writing again) is then the same for both kinds of files.
 //
-// The stack of the kernel that follows a record becomes its call chain.
+// A kernel stack that follows a record becomes the sample's call chain.
 //
-// Streams are the events that the file describes, whether they happened or not:
-// it does not say which of them were on. Where there are several buffers, an event
-// has a stream in each that has records of it.
+// There is a stream for each event that the file describes, even if it has no
+// records, since the file does not say which events were enabled. If there are
+// several buffers, an event has a stream for each buffer with records of it.
 
 const traceDatSample = unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME |
 	unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_RAW
@@ -68,7 +67,7 @@ func openTraceDat(ctx context.Context, m *mappedInput, name string, opt Options)
 	return f.start(ctx)
 }
 
-// mostSpooled bounds a trace.dat that comes through a pipe: it is held in memory.
+// mostSpooled bounds a trace.dat from a pipe, which is kept in memory, in bytes.
 const mostSpooled = 1 << 30
 
 // spoolTraceDat reads a trace.dat from a pipe to its end.
@@ -91,13 +90,13 @@ func spoolTraceDat(ctx context.Context, p *pipeInput, name string, opt Options) 
 	if err != nil {
 		return nil, errors.Join(err, m.close(), p.close())
 	}
-	f.info.Pipe = true // it cannot be opened again
+	f.info.Pipe = true // the input cannot be opened again
 	return f, p.close()
 }
 
 var errTooLarge = fmt.Errorf("from a pipe it is read into memory: more than %d MiB", mostSpooled>>20)
 
-// spool reads the rest of a pipe into memory that is not the collector's.
+// spool reads the rest of a pipe into memory outside of Go's heap.
 func (p *pipeInput) spool(ctx context.Context) (*mappedInput, error) {
 	fd, err := unix.MemfdCreate("recording", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -123,7 +122,7 @@ func (p *pipeInput) spool(ctx context.Context) (*mappedInput, error) {
 	return mapFile(file)
 }
 
-// describeTraceDat takes what the file says of itself.
+// describeTraceDat copies the description in the file to Info.
 func (f *File) describeTraceDat(t *tracedat.File) {
 	in := &f.info
 	in.TraceDat = t.Version
@@ -152,8 +151,8 @@ func (f *File) describeTraceDat(t *tracedat.File) {
 	}
 }
 
-// traceDatClock is the clock of the events, by tracefs's name for it. Those that
-// are the kernel's sched_clock are perf's clock.
+// traceDatClock converts tracefs's name of the events' clock. Clocks based on
+// the kernel's sched_clock are the same as perf's clock.
 func traceDatClock(t *tracedat.File) (c Clock) {
 	if id, ok := map[string]int32{
 		"mono": unix.CLOCK_MONOTONIC, "mono_raw": unix.CLOCK_MONOTONIC_RAW, "boot": unix.CLOCK_BOOTTIME,
@@ -167,8 +166,8 @@ func traceDatClock(t *tracedat.File) (c Clock) {
 	return c
 }
 
-// traceDatAttrs are the events of all buffers; ids finds that of a record by its
-// buffer and type.
+// traceDatAttrs makes the attrs of the events of all buffers. ids has the id of
+// a record's event by buffer and type.
 func (f *File) traceDatAttrs(t *tracedat.File, stacks bool) (ids [][]uint32) {
 	var last uint64
 	numbers := make([]uint64, len(t.Formats))
@@ -215,8 +214,9 @@ func (f *File) traceDatAttrs(t *tracedat.File, stacks bool) (ids [][]uint32) {
 	return ids
 }
 
-// severalBuffers reports which events have streams in which buffers: where they
-// happened, and if that is nowhere, in the first.
+// severalBuffers returns a function that reports whether an event has a stream
+// for a buffer: if the buffer has records of it; if no buffer has any, the
+// first buffer.
 func severalBuffers(t *tracedat.File) func(buffer int, id uint16) bool {
 	kinds := t.Kinds()
 	happened := map[uint16]bool{}
@@ -230,15 +230,15 @@ func severalBuffers(t *tracedat.File) func(buffer int, id uint16) bool {
 	}
 }
 
-// formatName is the name in a format.
+// formatName returns the name in a format.
 func formatName(text string) string {
 	_, rest, _ := strings.Cut(text, "name:")
 	line, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSpace(line)
 }
 
-// processOf is the process of a thread: -1, which is none, since trace-cmd does not
-// note it.
+// processOf returns the process of a thread: -1, unknown, since trace-cmd does not
+// record it; 0 for the idle thread.
 func processOf(tid int32) int32 {
 	if tid == 0 {
 		return 0
@@ -246,7 +246,7 @@ func processOf(tid int32) int32 {
 	return -1
 }
 
-// threadNames makes records of the threads' names, of lines "TID NAME".
+// threadNames makes records of threads' names from lines "TID NAME".
 func threadNames(saved string) (b []byte) {
 	for line := range strings.Lines(saved) {
 		id, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -261,7 +261,8 @@ func threadNames(saved string) (b []byte) {
 	return b
 }
 
-// appendComm appends a PERF_RECORD_COMM without a time: it holds from the begin.
+// appendComm appends a PERF_RECORD_COMM without a time, so that it is valid from
+// the begin.
 func appendComm(b []byte, pid, tid int32, name string) []byte {
 	size := (len(name) + 8) &^ 7
 	b = appendHeader(b, unix.PERF_RECORD_COMM, recHeaderSize+8+size+traceDatTrailer)
@@ -270,28 +271,27 @@ func appendComm(b []byte, pid, tid int32, name string) []byte {
 	return append(b, make([]byte, traceDatTrailer)...)
 }
 
-// traceDatTrailer is the size of the sample_id behind records that are no samples:
-// TID, TIME, CPU, IDENTIFIER.
+// traceDatTrailer is the size of the sample_id that ends records other than
+// samples: TID, TIME, CPU, IDENTIFIER.
 const traceDatTrailer = 4 * 8
 
-// A converter gives the records of a trace.dat as perf's: it is the input that they
-// are read from.
+// A converter is an input that converts the records of a trace.dat to perf's.
 type converter struct {
 	dat         *tracedat.File
 	records     *tracedat.Reader
 	file        *mappedInput
 	f           *File
-	threads     []byte // records of their names, which come first
+	threads     []byte // records of the threads' names, which come first
 	ids         [][]uint32
 	buf         *buffer
 	at          int // cursor in buf
 	recordCount uint64
-	stacks      bool // of the kernel; samples have a call chain
+	stacks      bool // samples have a call chain, of the kernel
 	round       int  // records since the last end of a round
 	eof         bool
 }
 
-// largestRecord is the most that the size in a record's header can say.
+// largestRecord is the largest size that fits in a record's header.
 const largestRecord = 1<<16 - 8
 
 // window implements input.
@@ -384,7 +384,8 @@ func (c *converter) append(b []byte, rec *tracedat.Record) []byte {
 	return append(b, zeros[:size-fixed-len(rec.Data)]...)
 }
 
-// appendChain appends the number of addresses and these, marked as the kernel's.
+// appendChain appends a call chain: the number of addresses, and the addresses,
+// marked as the kernel's.
 func appendChain(b, stack []byte) []byte {
 	if len(stack) == 0 {
 		return le.AppendUint64(b, 0)
@@ -400,7 +401,7 @@ func appendHeader(b []byte, typ uint32, size int) []byte {
 	return le.AppendUint64(b, uint64(typ)|uint64(size)<<48)
 }
 
-// end says what was odd, when all has been read.
+// end adds warnings about faults after all records were read.
 func (c *converter) end() {
 	r, f := c.records, c.f
 	if r.Gaps > 0 {

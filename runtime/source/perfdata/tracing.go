@@ -6,8 +6,8 @@ import (
 	"ppscript/runtime/source/bytecursor"
 )
 
-// tracing is the tracing data of a recording: the formats of its tracepoints
-// as the recorded kernel had them. The container is trace-cmd's, version 0.6.
+// tracing is the tracing data of a recording: the formats of tracepoints in the
+// recorded kernel. It is encoded in trace-cmd's file format, version 0.6.
 type tracing struct {
 	longSize   int
 	pageSize   int
@@ -63,14 +63,15 @@ func parseTracing(b []byte) (*tracing, error) {
 	if c.Err != nil {
 		return nil, fmt.Errorf("tracing data: %w", c.Err)
 	}
-	// The saved command lines came with version 0.6. Pipes pad the end.
+	// The saved names of threads exist since version 0.6. In pipes the end is
+	// padded.
 	if version >= "0.6" && len(c.B) >= 8 {
 		t.cmdlines = string(c.Blob())
 	}
 	return t, nil
 }
 
-// appendTracing is the reverse of parseTracing.
+// appendTracing is the inverse of parseTracing.
 func appendTracing(b []byte, t *tracing) []byte {
 	blob := func(s string) {
 		b = le.AppendUint64(b, uint64(len(s)))
@@ -85,7 +86,8 @@ func appendTracing(b []byte, t *tracing) []byte {
 	b = append(b, "header_event\x00"...)
 	blob(headerEvent)
 
-	// Systems in order of first appearance, ftrace's own apart.
+	// Systems in order of first appearance; the system ftrace is written
+	// separately.
 	var systems []string
 	of := map[string][]string{}
 	for _, f := range t.formats {
@@ -114,7 +116,7 @@ func appendTracing(b []byte, t *tracing) []byte {
 	return b
 }
 
-// formatID is the number in the "ID:" line of a format, 0 if it has none.
+// formatID returns the number in the "ID:" line of a format, 0 if it has none.
 func formatID(text string) uint64 {
 	i := bytes.Index([]byte(text), []byte("\nID:"))
 	if i < 0 {

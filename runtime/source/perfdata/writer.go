@@ -17,8 +17,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// WriteOptions describes the content of a recording beside the records. Its
-// zero value describes the running machine.
+// WriteOptions has the description that is written to a recording. Its zero
+// value describes the running machine.
 type WriteOptions struct {
 	// Compress writes COMPRESSED records; Level is zstd's; 0 means 1, as in
 	// perf.
@@ -26,43 +26,43 @@ type WriteOptions struct {
 	Level    int
 
 	Cmdline []string // nil: this process's own
-	Version string   // of the program that writes; perf shows it
-	// Clock tells which wall-clock time belongs to which event time; nothing
-	// is written if Wall is zero.
+	Version string   // of the writing program; perf shows it
+	// Clock relates the times of events to wall-clock time; it is not written
+	// if Wall is zero.
 	Clock Clock
 
-	// BuildIDs name the files that samples hit.
+	// BuildIDs identify the files with code in the samples.
 	BuildIDs []BuildID
 
-	// Tracefs is where formats come from that StreamInfo does not bring;
-	// "/sys/kernel/tracing" if empty.
+	// Tracefs is the directory from which formats are read that StreamInfo does
+	// not have; "/sys/kernel/tracing" if empty.
 	Tracefs string
-	// Roots are the directories of the machine that is recorded.
+	// Roots are the /proc and /sys of the recorded machine.
 	Roots kernel.Roots
-	// Info, if not nil, describes the machine instead: of a recording that
-	// is written again.
+	// Info, if not nil, is the description of the machine, from a recording
+	// that is written again.
 	Info *Info
 }
 
 // A StreamInfo is one opened event of a recording.
 type StreamInfo struct {
 	Attr unix.PerfEventAttr
-	IDs  []uint64 // of each descriptor that was opened with Attr
-	Name string   // as perf is to show it
-	// System and Format are a tracepoint's: its format file. If Format is
-	// empty it is read from tracefs, for the event that Schema names, or
-	// Name if Schema is nil.
+	IDs  []uint64 // one for each descriptor that was opened with Attr
+	Name string   // the name that perf shows
+	// System and Format are for tracepoints: the system, and the text of the
+	// format file. If Format is empty, it is read from tracefs, for the event
+	// that Schema names, or Name if Schema is nil.
 	System, Format string
 	Schema         *event.Schema
 }
 
-// A Writer makes a recording out of the records of live rings, or of another
+// A Writer makes a recording from the records of live rings, or of another
 // recording. perf's own commands read the result.
 //
-// Add all streams first. Then give it the records of one pass over all rings,
-// ring by ring, then FinishedRound, and so on: readers rely on that to bring
-// the records into order (see ordered.go). Finish completes the file; without
-// it the recording looks as after a crash, and can still be read.
+// Add all streams first. Then write the records of one pass over all rings,
+// ring by ring, then call FinishedRound, and so on: readers need these rounds
+// to sort the records (see ordered.go). Finish completes the file. Without
+// Finish the recording looks like after a crash, but can still be read.
 //
 // A Writer is used by one goroutine.
 type Writer struct {
@@ -78,30 +78,30 @@ type Writer struct {
 	err     error
 }
 
-// A destination is the file that is written.
+// A destination is the file to which the recording is written.
 type destination struct {
 	path string
 	file *os.File
 	out  *bufio.Writer
-	off  uint64 // where out writes next
+	off  uint64 // offset of the next write
 	pipe bool   // in pipe mode: the description comes first
 }
 
-// A form is how the records of all events look.
+// A form is the layout that the records of all events have in common.
 type form struct {
 	common  *perf.Layout
 	dec     *perf.Decoder
 	trailer int // size of the SampleID of synthesized records
 }
 
-// A span is the time of the samples; probe is one of them, decoded.
+// A span is the time span of the samples; probe is scratch for decoding.
 type span struct {
 	probe       event.Event
 	first, last event.Time
 }
 
-// Create makes the file at path. An existing recording is replaced at once;
-// anything else that is in the way is an error.
+// Create makes the file at path. An existing recording is replaced at once; any
+// other existing file is an error.
 func Create(path string, opt WriteOptions) (*Writer, error) {
 	file, err := outfile.OpenNow(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
@@ -126,8 +126,8 @@ func newWriter(file *os.File, out io.Writer, path string, opt WriteOptions, pipe
 	return w, nil
 }
 
-// Add adds a stream. Streams whose samples cannot be told apart are refused:
-// with more than one, samples must carry an id in the same place.
+// Add adds a stream. If there are several streams, their samples must have an
+// id at the same offset; otherwise it is an error.
 func (w *Writer) Add(s StreamInfo) error {
 	if w.started {
 		panic("BUG: Writer.Add after the first record")
@@ -147,8 +147,8 @@ func (w *Writer) fail(format string, args ...any) *diag.Error {
 	return diag.Errorf(diag.Run, "write recording", w.to.path, format, args...)
 }
 
-// start writes the head: header, ids, attrs. The sizes that are not known yet
-// stay 0, which readers take for a recording that was not finished.
+// start writes the head: header, ids, attrs. Sizes that are not known so far
+// are 0, which means to readers that the recording was not finished.
 func (w *Writer) start() error {
 	if w.started {
 		return w.err
@@ -202,9 +202,9 @@ func (w *Writer) start() error {
 
 const attrSize = int(unsafe.Sizeof(unix.PerfEventAttr{}))
 
-// encodeAttr gives the bytes of a, with its size as we know it. Members
-// that the kernel of another machine had behind that are lost; nothing is
-// decoded with them.
+// encodeAttr encodes a with the size of the struct in this program. Members
+// that a newer kernel has after that are lost; they are not needed for
+// decoding.
 func encodeAttr(a *unix.PerfEventAttr) []byte {
 	out := *a
 	out.Size = uint32(attrSize)
@@ -215,7 +215,7 @@ func encodeAttr(a *unix.PerfEventAttr) []byte {
 	return b
 }
 
-// head is the file header as far as it is known.
+// head encodes the file header, with the values that are known so far.
 func (w *Writer) head() []byte {
 	ids := 0
 	for _, s := range w.streams {
@@ -232,7 +232,7 @@ func (w *Writer) head() []byte {
 	return append(b, make([]byte, fileHeaderSize-len(b))...)
 }
 
-// trailerSize is the size of the SampleID behind records that we make.
+// trailerSize returns the size of the SampleID that ends synthesized records.
 func trailerSize(f perf.Format) int {
 	if !f.SampleIDAll {
 		return 0
@@ -247,7 +247,7 @@ func trailerSize(f perf.Format) int {
 	return n
 }
 
-// put appends to the file. The first error stays.
+// put appends to the file. It keeps the first error.
 func (w *Writer) put(b []byte) {
 	if w.err != nil {
 		return
@@ -259,7 +259,7 @@ func (w *Writer) put(b []byte) {
 	}
 }
 
-// Write appends one record of a ring, whole with its header. It is copied.
+// Write appends a copy of one record of a ring, including its header.
 //
 // Fast path: this runs for every record.
 func (w *Writer) Write(rec []byte) error {
@@ -297,7 +297,7 @@ func (w *Writer) record(rec []byte) {
 	}
 }
 
-// FinishedRound says that a pass over all rings is complete.
+// FinishedRound ends a pass over all rings.
 func (w *Writer) FinishedRound() error {
 	if err := w.start(); err != nil || !w.dirty {
 		return err
@@ -306,7 +306,7 @@ func (w *Writer) FinishedRound() error {
 	w.flush()
 	w.put(header(recFinishedRound, 0, recHeaderSize))
 	if w.to.pipe && w.err == nil {
-		// Somebody waits for it.
+		// A reader waits for it.
 		if err := w.to.out.Flush(); err != nil {
 			w.err = w.fail("%w", err)
 		}
@@ -314,7 +314,7 @@ func (w *Writer) FinishedRound() error {
 	return w.err
 }
 
-// flush writes the data that compression holds back.
+// flush writes the data that are buffered for compression.
 func (w *Writer) flush() {
 	if w.z != nil {
 		for _, out := range w.z.flush() {
@@ -323,18 +323,18 @@ func (w *Writer) flush() {
 	}
 }
 
-// header is a perf_event_header.
+// header encodes a perf_event_header.
 func header(typ uint32, misc, size uint16) []byte {
 	b := le.AppendUint32(make([]byte, 0, size), typ)
 	b = le.AppendUint16(b, misc)
 	return le.AppendUint16(b, size)
 }
 
-// SetBuildIDs says which files samples hit, before Finish.
+// SetBuildIDs sets the files with code in the samples. Call it before Finish.
 func (w *Writer) SetBuildIDs(ids []BuildID) { w.opt.BuildIDs = ids }
 
-// Flush writes out all records so far: the file can then be read as one that is
-// not finished.
+// Flush writes all records so far to the file, which can then be read as an
+// unfinished recording.
 func (w *Writer) Flush() error {
 	if err := w.FinishedRound(); err != nil {
 		return err
@@ -374,5 +374,5 @@ func (w *Writer) Finish() error {
 	return w.err
 }
 
-// wall is the moment at which a recording's clock was read.
+// isSet reports that the clock has a wall-clock time.
 func (c Clock) isSet() bool { return c.Wall != time.Time{} }
