@@ -15,26 +15,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file turns a Target into places: the pid and CPU for each call of
-// perf_event_open, and the ring that takes its records.
+// This file converts a Target to places: the pid and CPU for each call of
+// perf_event_open, and the ring for its records.
 //
-// The kernel maps no ring for an event that is inherited and bound to no CPU.
-// So an inherited event is opened once for each thread and CPU, all into the
-// ring of that CPU; an event that is not inherited gets a ring for each
+// The kernel refuses to map a ring for an event that is inherited and not bound
+// to a CPU. So an inherited event is opened for each thread on each CPU, with
+// one ring for each CPU. An event that is not inherited has a ring for each
 // thread.
 
-// A place is one perf_event_open of each event.
+// A place is the arguments for one perf_event_open of each event.
 type place struct {
 	pid   int // thread, -1 for all, or the descriptor of a cgroup
 	cpu   int // -1 for any
 	flags int // PERF_FLAG_PID_CGROUP
-	ring  int // index into plan.rings
+	ring  int // index in attachment.rings
 }
 
-// ringKey tells rings apart: those of a CPU or those of a thread.
+// ringKey identifies a ring, by CPU or by thread; the other is -1.
 type ringKey struct{ cpu, tid int }
 
-// An attachment is a Target, resolved.
+// An attachment is a resolved Target.
 type attachment struct {
 	places  []place
 	rings   []ringKey
@@ -42,13 +42,14 @@ type attachment struct {
 	thread  bool // inherit only to threads of the same process
 	mode    string
 	files   []*os.File // cgroup directories
-	watch   []int      // processes whose end ends the source; only a backstop
-	pids    []int      // of mode pid
-	tids    []int      // their threads, as listed
-	family  *family    // tasks that are picked from those of whole CPUs; usually nil
+	watch   []int      // processes whose end ends the source, if their rings do not report it
+	pids    []int      // the processes in mode pid
+	tids    []int      // the threads of pids, as listed
+	family  *family    // the wanted tasks, if events are opened on whole CPUs for tasks; usually nil
 }
 
-// onCPUs reports that events are opened for CPUs, of which more may come.
+// onCPUs reports that events are opened for CPUs, so that CPUs that come online
+// later need events too.
 func (a *attachment) onCPUs() bool {
 	return slices.ContainsFunc(a.places, func(p place) bool { return p.cpu >= 0 })
 }
@@ -60,7 +61,7 @@ func (a *attachment) close() {
 	a.files = nil
 }
 
-// resolve finds the places of a target, without CPUs that are left out. The workload must
+// resolve finds the places of a target, except on the CPUs in away. The workload must
 // have been started.
 func (c *Config) resolve(away []int, warn func(error)) (*attachment, error) {
 	t := &c.Target
@@ -109,8 +110,8 @@ func (c *Config) resolve(away []int, warn func(error)) (*attachment, error) {
 	return a, nil
 }
 
-// cpus are the CPUs of the target, all of which must be online, but for those that are left
-// out. Where that would be all, none is.
+// cpus returns the CPUs of the target without those in away; the others must be online. If
+// away has all of them, it is ignored.
 func (t *Target) cpus(away []int) ([]int, error) {
 	all, err := kernel.ReadCPUs(kernel.Roots{})
 	if err != nil {
@@ -168,11 +169,11 @@ func (a *attachment) tasks(tids, cpus []int, pinned bool) {
 	}
 }
 
-// unbind has counters, which need no ring, follow their threads from CPU to CPU.
-// That is fewer of them; and of the tracepoints that are about another task,
-// wake-ups and sched_stat_*, the kernel gives those of a CPU also to that task's
-// events there, even while they do not run: a hit would count twice
-// (perf_tp_event_target_task in kernel/events/core.c).
+// unbind makes counters, which need no ring, follow their threads from CPU to
+// CPU. Then fewer counters are needed. It also avoids double counts: for
+// tracepoints about another task (wake-ups and sched_stat_*), the kernel also
+// delivers a hit to the events that the other task has on that CPU, even if that
+// task does not run (perf_tp_event_target_task in kernel/events/core.c).
 func (a *attachment) unbind(c *Config) {
 	if !a.inherit || c.Target.CPUs != nil ||
 		slices.ContainsFunc(c.Events, func(ev EventConfig) bool { return ev.CPUs != nil }) {
@@ -188,8 +189,8 @@ func (a *attachment) unbind(c *Config) {
 	a.places = places
 }
 
-// threads lists the threads of processes. Processes that are gone are skipped
-// with a warning as long as one lives.
+// threads lists the threads of processes. It skips processes that have ended,
+// with a warning. If all have ended, it is an error.
 func threads(pids []int, warn func(error)) ([]int, error) {
 	var tids []int
 	var gone []error
@@ -210,8 +211,8 @@ func threads(pids []int, warn func(error)) ([]int, error) {
 	return tids, nil
 }
 
-// newThreads counts the threads that came after the processes were listed and
-// matter: where events are not inherited, they do not.
+// newThreads counts the threads that were made after the processes were listed.
+// They matter only if events are inherited.
 func (a *attachment) newThreads() int {
 	if a.mode != "pid" || !a.inherit && (a.family == nil || a.family.tids == nil) {
 		return 0
@@ -228,8 +229,8 @@ func (a *attachment) newThreads() int {
 	return n
 }
 
-// taskDir lists /proc/PID/task. A directory that vanishes meanwhile is an
-// error like one that never was.
+// taskDir lists /proc/PID/task. If the directory vanishes meanwhile, the error
+// is the same as if it did not exist.
 func taskDir(pid int) ([]int, error) {
 	entries, err := privilege.ReadDir(privilege.Processes, fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
@@ -244,7 +245,8 @@ func taskDir(pid int) ([]int, error) {
 	if len(tids) == 0 {
 		return nil, fs.ErrNotExist
 	}
-	// The main thread of a zombie is still listed, but nothing attaches.
+	// The main thread of a zombie is still listed, but events cannot be opened
+	// on it.
 	return tids, nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// Bits of perf_event_attr that x/sys has no names for, by their position in
+// Bits of perf_event_attr that have no names in x/sys, by their position in
 // struct perf_event_attr of include/uapi/linux/perf_event.h.
 const (
 	bitKsymbol       = 1 << 29
@@ -18,8 +18,8 @@ const (
 	bitInheritThread = 1 << 35
 )
 
-// sampling fills the attribute for records in a ring. withID asks for
-// IDENTIFIER, ringCPU says that the ring already tells the CPU.
+// sampling makes the attr of an event with records in a ring. withID adds
+// IDENTIFIER to samples. ringCPU says that the CPU is known from the ring.
 func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAttr {
 	a := c.base(e)
 	a.Sample_type = c.sampleType(withID, ringCPU)
@@ -64,11 +64,12 @@ func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAt
 	}
 	switch {
 	case e.Period > 1 && counts(e.Schema):
-		// The kernel would make a record for each hit of an event of its own software, with
-		// what that hit counts as (perf_swevent_event in kernel/events/core.c).
+		// With PERF_SAMPLE_PERIOD, the kernel would make a record for each hit of a
+		// software event, with the weight of that hit as the period (perf_swevent_event in
+		// kernel/events/core.c).
 		a.Sample_type &^= unix.PERF_SAMPLE_PERIOD
 	case e.Schema.Type == unix.PERF_TYPE_TRACEPOINT && e.Schema.Weighted():
-		// Unless the period is sampled, the kernel makes a record for each of what a hit counts as,
+		// Without PERF_SAMPLE_PERIOD, the kernel makes as many records as the weight of a hit,
 		// until it throttles the event.
 		a.Sample_type |= unix.PERF_SAMPLE_PERIOD
 	}
@@ -76,9 +77,9 @@ func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAt
 	return a
 }
 
-// dummy is the attribute of the event that carries the side-band records.
+// dummy makes the attr of the dummy event, which has the side records.
 func (c *Config) dummy(withID, ringCPU bool) unix.PerfEventAttr {
-	// Records about tasks come whatever is excluded, and an event without the
+	// Side records do not depend on exclusions, and an event that excludes the
 	// kernel needs no privilege.
 	a := c.base(&EventConfig{
 		Schema:  &event.Schema{Type: unix.PERF_TYPE_SOFTWARE, ID: unix.PERF_COUNT_SW_DUMMY},
@@ -90,7 +91,7 @@ func (c *Config) dummy(withID, ringCPU bool) unix.PerfEventAttr {
 	set(&a, unix.PerfBitComm|unix.PerfBitCommExec, s.Comm)
 	set(&a, unix.PerfBitMmap|unix.PerfBitMmap2, s.Mmap)
 	set(&a, unix.PerfBitMmapData, s.MmapData)
-	// A cgroup bit alone yields nothing; task makes the kernel look at it.
+	// The cgroup bit has an effect only together with the task bit.
 	set(&a, unix.PerfBitTask, s.Task || s.Cgroup)
 	set(&a, bitCgroup, s.Cgroup)
 	set(&a, bitKsymbol, s.Ksymbol)
@@ -100,15 +101,15 @@ func (c *Config) dummy(withID, ringCPU bool) unix.PerfEventAttr {
 	return a
 }
 
-// counting is the attribute of a counter without a ring.
+// counting makes the attr of a counter without a ring.
 func (c *Config) counting(e *EventConfig) unix.PerfEventAttr {
 	a := c.base(e)
 	a.Read_format = unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING
 	return a
 }
 
-// hooked is the attribute of an event whose samples a program takes: it has no
-// ring.
+// hooked makes the attr of an event whose samples are handled by a program: it
+// has no ring.
 func (c *Config) hooked(e *EventConfig) unix.PerfEventAttr {
 	a := c.sampling(e, false, false)
 	a.Sample_type, a.Read_format = 0, 0
@@ -123,8 +124,8 @@ func (c *Config) base(e *EventConfig) unix.PerfEventAttr {
 		Ext1:    e.Config1,
 		Ext2:    e.Config2,
 		Bp_type: e.BPType,
-		// Everything is opened disabled and enabled by itself: members of a
-		// group that are opened disabled never count on some kernels.
+		// Each event is opened disabled, and enabled separately, since on some
+		// kernels members of a group that are opened disabled never count.
 		Bits: unix.PerfBitDisabled,
 	}
 	set(&a, unix.PerfBitExcludeUser, e.Exclude.User)
@@ -139,7 +140,7 @@ func (c *Config) base(e *EventConfig) unix.PerfEventAttr {
 	return a
 }
 
-// ringed fills the members of attr that are the same for all events that share rings.
+// ringed sets the members of attr that are the same for all events in one ring.
 func (c *Config) ringed(a *unix.PerfEventAttr) {
 	a.Read_format = unix.PERF_FORMAT_ID | unix.PERF_FORMAT_LOST
 	a.Bits |= unix.PerfBitSampleIDAll | unix.PerfBitWatermark
@@ -174,8 +175,8 @@ func (c *Config) sampleType(withID, ringCPU bool) uint64 {
 	return t
 }
 
-// hasRaw reports that records of the schema carry raw data: the kernel's own
-// say so by their type, others by a field that lies in it.
+// hasRaw reports that samples of the schema have raw data, because of the
+// event's type or because a field is in the raw data.
 func hasRaw(s *event.Schema) bool {
 	if s.Type == unix.PERF_TYPE_TRACEPOINT ||
 		s.Type == unix.PERF_TYPE_SOFTWARE && s.ID == unix.PERF_COUNT_SW_BPF_OUTPUT {
@@ -196,7 +197,7 @@ func set(a *unix.PerfEventAttr, bits uint64, on bool) {
 	}
 }
 
-// FormatOf is the part of the attribute that decides the record layout.
+// FormatOf returns the part of the attr that determines the layout of records.
 func FormatOf(a *unix.PerfEventAttr) Format {
 	return Format{
 		SampleType:  a.Sample_type,

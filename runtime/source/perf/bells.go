@@ -8,51 +8,53 @@ import (
 	"ppscript/runtime/system/poll"
 )
 
-// This file lets the reader sleep while nothing happens; package poll says how. What
-// programs send needs no bells: they are told how many bytes have to wait before
-// they wake the reader: one, while it sleeps.
+// This file lets the reader sleep while there are no events. A bell is an additional
+// counter of an event that wakes the reader at the first hit; see package poll.
+// Buffers of programs need no bells: programs wake the reader when a number of bytes
+// waits, which is set to one while the reader sleeps.
 
 const (
-	// quietRounds is how many looks have to find nothing before the bells are
-	// switched on; the reader still looks once more soon after that.
+	// quietRounds is the number of consecutive looks without records after
+	// which the bells are switched on. The reader looks once more soon after
+	// that.
 	quietRounds = 3
-	// firstLook is how soon is looked for the first time, so that a person who begins a run sees at once
-	// that something comes; each of the next looks comes after twice that, up to drainEvery.
+	// firstLook is the time before the first look, short so that the user sees the first events at
+	// once. The time before each next look is doubled, up to drainEvery.
 	firstLook = 10 * time.Millisecond
-	// dozeEvery is how often is looked at events that can have no bells.
+	// dozeEvery is the interval of looks if events cannot have bells.
 	dozeEvery = 500 * time.Millisecond
-	// sleepTime is how long the reader sleeps at most, and glanceTime where
-	// nothing tells of CPUs that come.
+	// sleepTime bounds the sleep of the reader; glanceTime bounds it if the
+	// kernel does not report CPUs that come online.
 	sleepTime  = 10 * time.Second
 	glanceTime = time.Second
 	// mostBells bounds the descriptors, and the time to switch them on.
 	mostBells = 256
-	// bellLag is how much later than a bell its event may come: the kernel hands
-	// the occurrence to one after the other.
+	// bellLag bounds the time from a bell to the record of its event, since the
+	// kernel delivers a hit to one counter after the other.
 	bellLag = time.Millisecond
 )
 
-// A rest is how long a reader has found nothing.
+// A rest is the state of a reader that finds no records.
 type rest struct {
 	src   *Source
-	quiet int // looks that found nothing, one after the other
-	looks int // of the first, which come sooner
+	quiet int // consecutive looks that found nothing
+	looks int // number of looks, for the shorter times at the begin
 	bells poll.Bells
-	// hopeless says that not all events can have a bell.
+	// hopeless says that some event cannot have a bell.
 	hopeless bool
 	awaited  []int // descriptors of the processes of AwaitEnds
 }
 
-// Idle reports that nothing has come for a while, and that Poll may be given more
-// time: what comes wakes it.
+// Idle reports that no records have come for a while, so that Poll may get a
+// longer timeout: new records wake it.
 func (r *rest) Idle() bool { return r.quiet > quietRounds }
 
-// Wake ends a Poll that waits, or the next one. It may be called by others than
-// the reader, until Close.
+// Wake ends a Poll that waits, or the next one. Any goroutine may call it until
+// Close.
 func (r *rest) Wake() { r.src.poll.Ring() }
 
-// AwaitEnds has Poll return when one of the processes ends, which ends nothing
-// else. It reports whether it does for all of them.
+// AwaitEnds makes Poll return when one of the processes ends; the source goes
+// on. It reports whether this works for all of them.
 func (r *rest) AwaitEnds(pids []int) bool {
 	for _, pid := range pids {
 		fd, err := unix.PidfdOpen(pid, 0)
@@ -68,8 +70,8 @@ func (r *rest) AwaitEnds(pids []int) bool {
 	return true
 }
 
-// SawEnds reports that all processes of AwaitEnds have ended, whether or not somebody
-// has collected their status.
+// SawEnds reports that all processes of AwaitEnds have ended, even if their parents
+// have not read their status.
 func (r *rest) SawEnds() bool {
 	if r.src.poll == nil || !r.src.poll.Ended {
 		return false
@@ -82,10 +84,10 @@ func (r *rest) SawEnds() bool {
 	return true
 }
 
-// unread reports that there is nothing to read before the end.
+// unread reports that no records can be read before the end of the run.
 func (r *rest) unread() bool { return len(r.src.rings) == 0 || r.src.cfg.Overwrite }
 
-// step is how long may be slept before the next look.
+// step returns the longest sleep before the next look.
 func (r *rest) step() time.Duration {
 	switch {
 	case len(r.src.tasks.lookFor) > 0 || r.quiet <= quietRounds && !r.unread():
@@ -98,7 +100,7 @@ func (r *rest) step() time.Duration {
 	return sleepTime
 }
 
-// found notes whether a look found something.
+// found records whether a look found records.
 func (r *rest) found(some bool) {
 	r.looks++
 	if some {
@@ -109,7 +111,7 @@ func (r *rest) found(some bool) {
 	}
 }
 
-// listen has the next event wake the reader.
+// listen makes the next event wake the reader.
 func (r *rest) listen() {
 	r.hopeless = !r.setWake(1) || r.bells.Len() == 0 && !r.makeBells() || !r.bells.Switch(true)
 	r.bells.On = true
@@ -119,7 +121,8 @@ func (r *rest) listen() {
 	}
 }
 
-// silence has the rings wake the reader when they are filled, as usual.
+// silence switches the bells off, so that rings wake the reader at the
+// watermark again.
 func (r *rest) silence() {
 	if r.bells.On {
 		r.bells.Switch(false)
@@ -127,7 +130,7 @@ func (r *rest) silence() {
 	}
 }
 
-// setWake tells the programs how many bytes have to wait.
+// setWake sets the number of waiting bytes at which programs wake the reader.
 func (r *rest) setWake(bytes int) bool {
 	for _, b := range r.src.buffers {
 		if wake := r.src.cfg.Programs.Wake; wake == nil || wake(int(b.cpu), bytes) != nil {
@@ -137,8 +140,8 @@ func (r *rest) setWake(bytes int) bool {
 	return true
 }
 
-// filled reports that some ring holds so much that the kernel has woken the reader,
-// with something new since the last look, or that a bell rang.
+// filled reports that some ring has reached the watermark with new records since
+// the last look, or that a bell rang.
 func (r *rest) filled() bool {
 	if r.unread() {
 		return false
@@ -158,18 +161,19 @@ func (r *rest) filled() bool {
 	return r.bells.Rang()
 }
 
-// canHaveBell reports that an event can have a bell: it counts single occurrences,
-// and takes nothing that is scarce. A probe would be set a second time.
+// canHaveBell reports that an event can have a bell: it counts single occurrences
+// and uses no scarce resource. A probe cannot, since it would be inserted a second
+// time.
 func (e *EventConfig) canHaveBell(a *unix.PerfEventAttr) bool {
 	return (a.Type == unix.PERF_TYPE_TRACEPOINT || a.Type == unix.PERF_TYPE_SOFTWARE && counts(e.Schema)) &&
 		e.Program == 0 && a.Sample == 1 && a.Bits&unix.PerfBitFreq == 0
 }
 
-// makeBells opens the bells, switched off. All events get one, or none does.
+// makeBells opens the bells, switched off. Either all events get one, or none.
 func (r *rest) makeBells() bool {
 	o := r.src.open
 	if r.src.cfg.Prompt || len(r.src.live) == 0 {
-		return true // all wake as it is
+		return true // all records wake the reader already
 	}
 	if len(o.fds) > mostBells {
 		return false
@@ -183,7 +187,7 @@ func (r *rest) makeBells() bool {
 		f := &o.fds[i]
 		m, thread := members[f.stream], f.place.pid > 0 && f.place.flags == 0
 		if f.stream < 0 || thread && o.dead[f.place.pid] {
-			continue // records about tasks can wait
+			continue // side records can wait
 		}
 		attrs, filter := []unix.PerfEventAttr{poll.BellOf(m.attr)}, m.ev.Filter
 		if !m.ev.canHaveBell(&m.attr) {
@@ -200,7 +204,7 @@ func (r *rest) makeBells() bool {
 		for k := range attrs {
 			raise := func() (int, error) { return o.perfEventOpen(&attrs[k], f.place, -1) }
 			err := r.bells.Open(r.src.poll, f.ring, filter, raise)
-			// A thread that has ended, and a CPU that is offline, need none.
+			// A thread that has ended and a CPU that is offline need no bell.
 			if err != nil && err != unix.ESRCH && err != unix.ENODEV {
 				return false
 			}

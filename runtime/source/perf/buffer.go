@@ -13,22 +13,22 @@ import (
 )
 
 // This file reads the BPF ring buffers through which programs send compact
-// records. The kernel gives each record a header; behind it, the program's
-// data begins with a head of its own, and goes on as package sent says.
+// records. A record has a header of the kernel, and then the program's data,
+// whose layout is in package sent.
 
 // A buffer is one mapped ring buffer. Positions are the kernel's own.
 type buffer struct {
 	ringbuf.Pages
 	bounds
 
-	rows   []*sent.Rows // by index in Config.Events, and behind these in Programs.Records
+	rows   []*sent.Rows // by index in Config.Events, then in Programs.Records
 	untold func() uint64
 
 	index, cpu int32
 	prev       event.Time
 	tight      bool
-	final      uint64 // records that were lost after the last one that was sent
-	reported   bool   // of these
+	final      uint64 // number of records that were lost after the last record that was sent
+	reported   bool   // the loss of final was reported
 
 	stat RingStats
 }
@@ -83,7 +83,8 @@ func (s *Source) openBuffer(cpu int) error {
 	return nil
 }
 
-// buffered is how many bytes have to wait in a buffer before the reader is woken.
+// buffered returns the number of waiting bytes at which a buffer wakes the
+// reader.
 func (c *Config) buffered() int {
 	if c.Programs.Prompt {
 		return 1
@@ -91,10 +92,11 @@ func (c *Config) buffered() int {
 	return c.wakeBytes()
 }
 
-// WakeBytes is how many bytes wait in a ring when Poll is woken.
+// WakeBytes returns the number of waiting bytes at which a ring wakes Poll.
 func (s *Source) WakeBytes() uint64 { return uint64(s.cfg.wakeBytes()) }
 
-// wakeBytes is the same of a ring.
+// wakeBytes returns the number of waiting bytes at which a ring wakes the
+// reader.
 func (c *Config) wakeBytes() int {
 	if c.Prompt {
 		return 1
@@ -127,14 +129,14 @@ func (b *buffer) look(several bool) {
 	}
 	b.tight = b.final == 0 && b.untold() != 0
 	if b.final != 0 {
-		b.visible++ // stands for the record that tells of them
+		b.visible++ // a position for the event that reports them
 		b.known = b.visible
 	}
 	b.stat.PeakBytes = max(b.stat.PeakBytes, b.visible-b.pos)
 }
 
-// Tight reports that records were lost behind the last visible one and that no
-// record tells of it yet. Package order asks.
+// Tight reports that records were lost after the last visible one, without a
+// record about the loss so far. Package order calls it.
 func (b *buffer) Tight() bool { return b.tight }
 
 // Release implements event.Ring.
@@ -170,7 +172,7 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 		}
 		length := uint64(header &^ (ringbuf.Busy | ringbuf.Drop))
 		if header&ringbuf.Busy != 0 || length < sent.HeadSize || length > end-pos {
-			// Nothing tells where the next record starts.
+			// The start of the next record is unknown.
 			b.stat.Corrupt++
 			pos = end
 			break
@@ -212,7 +214,7 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 	return n
 }
 
-// lost makes e say how many records were lost.
+// lost sets e to an event of count lost records.
 func (b *buffer) lost(e *event.Event, count uint64) {
 	*e = event.Event{
 		Kind:  event.Lost,

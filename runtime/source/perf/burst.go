@@ -8,15 +8,13 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file reads the common case: samples of events with one layout, whose
-// raw data lie at a fixed offset, that do not wrap. It decodes as Decode
-// does, but keeps everything that stays the same out of the loop, which
-// halves the time for an event (BenchmarkRingRead). It leaves every record
-// that it does not understand to Decode, so it need not tell corrupt records
-// from rare ones.
+// This file reads the common case: samples that all have the same layout, with
+// raw data at a fixed offset, and that do not wrap. It decodes like Decode, but
+// keeps all invariants out of the loop, which halves the time for an event
+// (BenchmarkRingRead). It leaves all other records, rare or corrupt, to Decode.
 
-// burst reads samples from pos up to end into dst, and stops early at the
-// first record that is not so simple. It returns how many it has read and the
+// burst reads samples from pos up to end into dst, and stops at the first
+// record that is not the common case. It returns the number of samples and the
 // position after them.
 //
 // Fast path: this loop runs for every sample.

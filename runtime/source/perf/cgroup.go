@@ -11,7 +11,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// cgroups adds the places of cgroups: each is opened on every CPU.
+// cgroups adds the places of cgroups: events are opened for each cgroup on
+// every CPU.
 func (a *attachment) cgroups(names []string, cpus []int) error {
 	root, dirs, err := cgroup.Dirs(names)
 	if err != nil {
@@ -39,8 +40,8 @@ func (a *attachment) cgroups(names []string, cpus []int) error {
 	return nil
 }
 
-// TellsCgroups reports that samples have their cgroup, and that cgroups that are made have
-// records: Linux 5.7, if it counts by cgroup.
+// TellsCgroups reports that samples can have their cgroup, and that new cgroups have
+// records: Linux 5.7 with perf's cgroup support.
 func TellsCgroups() bool {
 	a := unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_SOFTWARE,
@@ -56,5 +57,5 @@ func TellsCgroups() bool {
 	return err == nil
 }
 
-// TellsCgroup reports that samples of the layout have their cgroup.
+// TellsCgroup reports that samples with this layout have their cgroup.
 func (l *Layout) TellsCgroup() bool { return l.SampleType&unix.PERF_SAMPLE_CGROUP != 0 }

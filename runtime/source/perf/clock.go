@@ -12,18 +12,19 @@ import (
 	"ppscript/runtime/event"
 )
 
-// clockTries is how often a moment is taken, and clockNear how close to each other
-// the readings of both clocks have to be for one to be enough: a busy machine
-// takes the CPU away between them, for milliseconds.
+// clockTries bounds the attempts of ReadClock. It stops early if the readings of
+// both clocks are within clockNear: on a busy machine the thread may be preempted
+// between them for milliseconds.
 const (
 	clockTries = 8
 	clockNear  = 20 * time.Microsecond
 )
 
-// ReadClock returns a moment on the clock of records and the wall-clock time
-// of the same moment, a few microseconds apart. It renames the calling thread
-// to its own name and takes the time of the comm record: that moment is exact,
-// and lies between the call and its end. ok is false where that is not allowed.
+// ReadClock returns a moment on the clock of records and the wall-clock time of
+// the same moment, a few microseconds apart. It sets the name of the calling
+// thread to its present name and reads the time of the COMM record. That moment
+// is exact, and is between the begin and the end of the call. ok is false if
+// this is not permitted.
 func ReadClock(ctx context.Context, clock Clock) (at event.Time, wall time.Time, ok bool) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -34,8 +35,8 @@ func ReadClock(ctx context.Context, clock Clock) (at event.Time, wall time.Time,
 		return 0, wall, false
 	}
 	defer src.Close()
-	// By prctl, not by /proc/self/task: its files are root's while a program
-	// with file capabilities runs.
+	// prctl is used, not /proc/self/task, whose files belong to root while a
+	// program with file capabilities runs.
 	var name [16]byte // TASK_COMM_LEN
 	if err := unix.Prctl(unix.PR_GET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0); err != nil {
 		return 0, wall, false
@@ -61,7 +62,8 @@ func ReadClock(ctx context.Context, clock Clock) (at event.Time, wall time.Time,
 	return at, wall, ok
 }
 
-// lastComm is the time of the last comm record in the rings.
+// lastComm returns the time of the last COMM record in the rings; false if
+// there is none.
 func lastComm(ctx context.Context, src *Source) (at event.Time, came bool) {
 	if err := src.Poll(ctx, 0); err != nil {
 		return 0, false

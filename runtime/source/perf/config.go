@@ -13,48 +13,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Config says which events to open, where, and how big the rings are.
-// The zero value of every member but Events works.
+// A Config has the events to open, the target and the size of the rings. The
+// zero value of each member except Events works.
 type Config struct {
 	Events []EventConfig
 	Target Target
 
-	// Members are the sample members that somebody will read; the kernel is asked for
-	// no others, since every one costs the traced program time. Nil means
-	// time, pid, tid and cpu. Time is always asked for if there is SideBand.
+	// Members are the sample members that will be read. Samples have no others, since
+	// each one costs the observed program time. Nil means time, pid, tid and cpu.
+	// With SideBand, samples always have the time.
 	Members []event.Member
-	// SampleCPU asks for the CPU in each record even where the ring tells it,
-	// as a recording needs.
+	// SampleCPU adds the CPU to each record even if it is known from the ring,
+	// as needed for a recording.
 	SampleCPU bool
-	// SideBand opens a dummy event beside the others for records about tasks.
+	// SideBand opens an additional dummy event for side records.
 	SideBand SideBand
 
-	Pages     int // of 4 KiB in each ring, a power of two; 0 is DefaultPages
-	Watermark int // percent of a ring that wakes Poll; 0 is 50
-	// Prompt wakes Poll for every record. It is for records about things
-	// that change soon, such as the memory of the process, and have to be
-	// looked at before.
+	Pages     int // pages of 4 KiB in each ring, a power of two; 0 is DefaultPages
+	Watermark int // percentage of a ring at which Poll is woken; 0 is 50
+	// Prompt wakes Poll for each record. It is for records whose processing
+	// reads data that change soon, such as the memory of the process.
 	Prompt bool
-	// Spool bounds the memory, in bytes, into which full rings are emptied
-	// while nobody polls; 0 is none. It is for callers that may be busy for
-	// longer than the rings last.
+	// Spool bounds the memory, in bytes, to which records of rings are copied
+	// while the caller does not poll; 0 is none. It is for callers that may be
+	// busy for longer than it takes to fill the rings.
 	Spool     int
-	Overwrite bool // keep the newest records instead of the oldest; read after Stop
+	Overwrite bool // keep the newest records when a ring is full, not the oldest; readable after Stop
 
 	Clock Clock
 
-	// Programs send the records of projected events, and pairs of them.
+	// Programs send the records of events with a Projection, and derived
+	// events.
 	Programs Programs
 
-	// Tracefs is the root of tracefs. With it, the error about a filter that
-	// the kernel refuses carries the kernel's words.
+	// Tracefs is the root of tracefs. If set, the error for a filter that the
+	// kernel refuses has the kernel's message.
 	Tracefs string
-	// Warn is called for everything that is skipped: threads that are gone,
-	// optional events. Nil drops the warnings; Source.Warnings has them
-	// too.
+	// Warn is called for each thread that has ended and each optional event
+	// that is skipped; may be nil. Source.Warnings has the warnings too.
 	Warn func(error)
-	// Closed is told how many events of all were closed, each on each of its CPUs and tasks: the kernel
-	// may take a tenth of a second for each tracepoint. Nil tells nobody.
+	// Closed is called during Close with the number of closed descriptors and of all descriptors,
+	// since the kernel may take a tenth of a second for each tracepoint; may be nil.
 	Closed func(done, all uint64)
 }
 
@@ -69,64 +68,67 @@ type EventConfig struct {
 	Filter string        // the kernel's filter language; empty passes all
 	EventAttr
 
-	// Period samples every so many occurrences, Freq so many times a second.
-	// With neither, events that count occurrences sample each, and clocks
-	// and cycles DefaultFreq times a second.
+	// Period is the number of occurrences for each sample, Freq the number of
+	// samples a second. If both are 0, events that count occurrences sample
+	// each one, and clocks and cycles are sampled DefaultFreq times a second.
 	Period, Freq uint64
 	Exclude      Exclude
 	Payload
 
-	// Program is the descriptor of a program that decides about each sample
-	// of an event that is no tracepoint; 0 is none.
+	// Program is the descriptor of a program that decides for each sample
+	// whether it is recorded, for events that are not tracepoints; 0 is none.
 	Program int
-	// Projection says that a program sends the samples; nil is the kernel itself.
-	// Then all events must be such.
+	// Projection is set if a program sends the samples; nil if the kernel writes
+	// them. Either all events or none must have one.
 	Projection *sent.Projection
 
 	CPUs     []int // only these of the target's CPUs; nil is all
 	Optional bool  // if it does not open, warn and go on
-	Quiet    bool  // somebody else tells that it does not open
+	Quiet    bool  // no warning if it does not open; another component reports that
 	// Pattern is the pattern that matched the event; "" if it was named. An
-	// event of a pattern that the kernel opens for nobody is left out with a
-	// *LeftOut, as long as others of the pattern open.
+	// event of a pattern that the kernel opens for no user is left out with the
+	// warning *LeftOut, if other events of the pattern open.
 	Pattern string
 }
 
-// Tracepoint reports that it is one, not a sampled event or a probe.
+// Tracepoint reports that the event is a tracepoint.
 func (e *EventConfig) Tracepoint() bool { return e.Schema.Type == unix.PERF_TYPE_TRACEPOINT }
 
-// EventAttr says which event of its type it is, beside attr.config, as
-// breakpoints, probes and hardware events need it.
+// EventAttr has the members of attr, in addition to config, that select an
+// event: for breakpoints, probes and hardware events.
 type EventAttr struct {
 	Config1, Config2 uint64 // attr.config1 and config2
-	// Config1Text is a text for config1 to point to, in place of its
-	// number: the file of a uprobe, the function of a kprobe.
+	// Config1Text is a text to which config1 points, if not empty: the file of
+	// a uprobe, or the function of a kprobe.
 	Config1Text string
-	BPType      uint32 // of breakpoints: attr.bp_type
-	// Precise is attr.precise_ip: how near the sample has to be to the
-	// instruction that it is about; 0 is anywhere behind it.
+	BPType      uint32 // attr.bp_type, for breakpoints
+	// Precise is attr.precise_ip: it bounds the distance of the sample's
+	// address from the instruction that caused the event; 0 is any distance.
 	Precise uint8
-	// Pinned is attr.pinned: a counter that has no place beside others ends, and is not shared.
+	// Pinned is attr.pinned: the hardware counter is not shared with other events. If none is
+	// free, the kernel stops the event.
 	Pinned bool
-	// Leader is the attr.config of an event of the same PMU that has to lead
-	// the event's group, and is not sampled; 0 is none.
+	// Leader is the attr.config of an event of the same PMU that must be the
+	// leader of the event's group; it is not sampled; 0 is none.
 	Leader uint64
 }
 
-// Exclude leaves out what happens in user code, in the kernel, in a hypervisor, on the host, in
-// guests, or while the CPU has nothing to do.
+// Exclude leaves out occurrences in user code, in the kernel, in a hypervisor, on the host, in
+// guests, or while the CPU is idle.
 type Exclude struct{ User, Kernel, Hypervisor, Host, Guest, Idle bool }
 
-// Payload says what each sample of an event brings beside the sample members.
+// Payload selects the data in each sample of an event in addition to the sample
+// members.
 type Payload struct {
-	// Observer is the descriptor of a program that is called for each sample and decides nothing;
-	// an event that it cannot be attached to goes without. 0 is none.
+	// Observer is the descriptor of a program that is called for each sample, without an effect
+	// on the sample. If it cannot be attached to an event, the event is opened without it. 0 is
+	// none.
 	Observer int
 	// Branches has the CPU tell the last branches that it took (PERF_SAMPLE_BRANCH_STACK).
 	Branches bool
 	// NoRaw leaves out the tracepoint's record: Event.Raw stays empty.
 	NoRaw bool
-	// Callchain asks for the stack, without the parts that are excluded.
+	// Callchain adds the stack to samples, without the excluded parts.
 	Callchain                            bool
 	ExcludeChainKernel, ExcludeChainUser bool
 	MaxStack                             int    // addresses; 0 is the kernel's limit
@@ -135,27 +137,27 @@ type Payload struct {
 	StackUser                            uint32 // bytes of user stack to sample
 }
 
-// DefaultFreq is the sampling frequency in Hz where none is given.
+// DefaultFreq is the default sampling frequency in Hz.
 const DefaultFreq = 4000
 
-// SideBand chooses the records about tasks.
+// SideBand selects the kinds of side records.
 type SideBand struct {
 	Comm, Mmap, Task, Cgroup, Ksymbol, BPF, TextPoke bool
-	// MmapData asks for mappings of data, too: perf finds the unwind tables of a
-	// file by its lowest mapping.
+	// MmapData includes mappings of data: perf finds the unwind tables of a file
+	// by its lowest mapping.
 	MmapData bool
-	// Events says that the records are events of the run. Else a ring that has nothing but
-	// them loses no events: it says event.LostAside.
+	// Events says that side records are events of the run. Otherwise a loss in a ring with
+	// only side records is not a loss of events; it is reported as event.LostAside.
 	Events bool
 }
 
 func (s SideBand) any() bool { return s != SideBand{} }
 
-// A Clock stamps the records.
+// A Clock is the clock of the records' times.
 type Clock uint8
 
 const (
-	ClockPerf         Clock = iota // perf's own, near boot time
+	ClockPerf         Clock = iota // perf's own clock, ns since about the boot
 	ClockMonotonic                 // CLOCK_MONOTONIC
 	ClockMonotonicRaw              // CLOCK_MONOTONIC_RAW
 )
@@ -169,24 +171,25 @@ const (
 	No
 )
 
-// A Target says which CPUs or tasks are observed. Of PIDs, TIDs, Cgroups and
-// Workload at most one kind is given; with none it is the CPUs.
+// A Target selects the CPUs or tasks that are observed. At most one of PIDs,
+// TIDs, Cgroups and Workload is set; without any, the CPUs are observed.
 type Target struct {
-	// CPUs restricts to these; nil is all that are online.
+	// CPUs are the observed CPUs; nil is all CPUs that are online.
 	CPUs []int
-	// PIDs are processes: all their threads, now and later.
+	// PIDs are processes, with all their present and later threads.
 	PIDs []int
-	// TIDs are exactly those threads.
+	// TIDs are single threads.
 	TIDs []int
 	// Cgroups are names below the perf_event hierarchy, or patterns.
 	Cgroups []string
-	// Workload is started, held until all is attached, and observed.
+	// Workload is a command that is started, held until all events are
+	// attached, and observed.
 	Workload *workload.Command
-	// System observes the others, or the CPUs, although there is a Workload,
-	// which only says how long.
+	// System says that the other members are observed, not the Workload, whose
+	// end then only ends the run.
 	System bool
-	// Inherit follows children: processes of a Workload (default yes), of
-	// PIDs (default only threads) and TIDs (default no).
+	// Inherit says whether children are observed too. The default is yes for a
+	// Workload, only threads for PIDs, and no for TIDs.
 	Inherit Tri
 }
 
@@ -195,11 +198,11 @@ func (t *Target) ByThread() bool {
 	return len(t.PIDs)+len(t.TIDs) > 0 || t.Workload != nil && !t.System
 }
 
-// NamedCommand is the name that Named has for a Workload.
+// NamedCommand is the entry in the result of Named for a Workload.
 const NamedCommand = "a command"
 
-// Named is how the command line names the tasks that are observed, in each of
-// the ways that it did; nil if all of the CPUs are.
+// Named returns the options of the command line that select the observed tasks;
+// nil if all CPUs are observed.
 func (t *Target) Named() (ways []string) {
 	for _, x := range []struct {
 		given bool
@@ -216,8 +219,8 @@ func (t *Target) Named() (ways []string) {
 	return ways
 }
 
-// CheckWhole is an error unless all that CPUs do is observed. The error names
-// script, which is about CPUs.
+// CheckWhole returns an error unless whole CPUs are observed. The error names
+// script, which needs that.
 func (t *Target) CheckWhole(script string) error {
 	ways := t.Named()
 	if t.Inherit != Default {
@@ -234,7 +237,7 @@ func (t *Target) CheckWhole(script string) error {
 		WithHint("%s", hint)
 }
 
-// check finds mistakes before anything is opened, and fills defaults.
+// check finds mistakes before anything is opened, and sets defaults.
 func (c *Config) check() error {
 	if len(c.Events) == 0 && !c.SideBand.any() {
 		return diag.Errorf(diag.Usage, "open", "events", "none given")
@@ -304,13 +307,13 @@ func (c *EventConfig) name() string {
 	return c.Schema.FullName()
 }
 
-// dataSize is the size of a ring's data in bytes. Pages count as 4 KiB on
-// every machine; a larger page size of the machine can only round the ring
-// up.
+// dataSize returns the size of a ring's data in bytes. A page in Pages has 4
+// KiB on every machine; if the machine's page is larger, the ring has at least
+// one of those.
 func (c *Config) dataSize() int { return max(c.Pages<<12, os.Getpagesize()) }
 
-// counts reports that the event counts occurrences, so that a user expects
-// one sample for each; the others tick all the time.
+// counts reports that the event counts occurrences, so that users expect one
+// sample for each. Other events, such as clocks and cycles, count all the time.
 func counts(s *event.Schema) bool {
 	switch s.Type {
 	case unix.PERF_TYPE_SOFTWARE:

@@ -11,36 +11,38 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file continues the ring of a CPU that was offline. The kernel detaches the
-// CPU's events then, so they are opened anew when the CPU is back, with a new
-// buffer. To the reader it is the same ring: positions go on, and between the
-// records of the old buffer and those of the new one is a mark, which is read as
-// a loss: nothing is known of the CPU from its return until the events were open
-// again, the moment that the loss has as its time. It begins when the CPU was last
-// looked at. Operators that relate events discard all state that spans a loss of a
-// ring, so the new buffer must not look like a ring of its own.
+// This file continues the ring of a CPU that was offline. When a CPU goes offline,
+// the kernel detaches its events. When it is back, they are opened again, with a
+// new buffer. For the reader it is the same ring with continuous positions.
+// Between the records of the old and the new buffer is a mark, which is read as a
+// loss, since no events were recorded from the CPU's return until the events were
+// open again. The loss begins when the CPUs were last checked, and its time is the
+// moment when the events were open again. Operators that relate events discard all
+// state that spans a loss in a ring; therefore the new buffer must not look like a
+// separate ring.
 //
-// The old buffer stays until its records were read and released.
+// The old buffer stays mapped until its records were read and released.
 
-// A mark is a LOST record that no buffer holds, in front of the records of a new
-// buffer. It takes markSize bytes of the ring's positions.
+// A mark is a LOST record before the records of a new buffer. It is in no
+// buffer, but takes markSize bytes of the ring's positions.
 type mark struct {
 	at   uint64   // its position
-	to   *mapping // where the ring goes on; nil if in the same memory
+	to   *mapping // the next buffer; nil if the ring's memory stays the same
 	loss loss
 }
 
-// A loss is what the LOST record of a mark tells.
+// A loss is the content of a mark's LOST record.
 type loss struct {
 	id, count uint64
-	// since is when the CPU was looked at before it came, until when the events were open
-	// again; 0 is not known, and the mark has the time of the record behind it.
+	// since is the last check of the CPUs before the CPU came; until is when the events
+	// were open again. If until is 0, it is unknown, and the mark gets the time of the
+	// next record.
 	since, until event.Time
 }
 
 const markSize = 24
 
-// A mapping is a buffer that has not become the ring's memory yet.
+// A mapping is a buffer that will be the ring's memory after a mark.
 type mapping struct {
 	mem   []byte
 	page  *unix.PerfEventMmapPage
@@ -50,11 +52,12 @@ type mapping struct {
 
 func (m *mapping) head() uint64 { return m.begin + atomic.LoadUint64(&m.page.Data_head) }
 
-// continueIn has the ring go on in the buffer of other, after a loss.
+// continueIn makes the ring continue in the buffer of other, after a loss.
 func (r *ring) continueIn(other *ring, l loss) error {
 	to := &mapping{mem: other.mem, page: other.page, data: other.data}
 	if r.backward {
-		// The newest records count: those of before the loss are given up.
+		// Only the newest records are kept: the records before the loss are
+		// dropped.
 		err := unix.Munmap(r.mem)
 		r.mem, r.page, r.data = to.mem, to.page, to.data
 		r.carried += l.count
@@ -72,7 +75,7 @@ func (r *ring) continueIn(other *ring, l loss) error {
 	return nil
 }
 
-// beginWithLoss has a ring that was made after the others begin with a loss.
+// beginWithLoss makes a ring that was made after the others begin with a loss.
 func (r *ring) beginWithLoss(l loss) {
 	if r.backward {
 		r.carried += l.count
@@ -82,8 +85,8 @@ func (r *ring) beginWithLoss(l loss) {
 	r.marks = append(r.marks, mark{loss: l})
 }
 
-// last is the buffer that the kernel writes to, if that is not the ring's memory
-// yet.
+// last returns the buffer to which the kernel writes; nil if it is the ring's
+// memory.
 func (r *ring) last() *mapping {
 	if n := len(r.marks); n > 0 {
 		return r.marks[n-1].to
@@ -91,8 +94,9 @@ func (r *ring) last() *mapping {
 	return nil
 }
 
-// whole is head, or the position before a mark that is the last thing there: one whose
-// time is not known is shown with the record behind it.
+// whole returns head, or, if the last item before head is a mark of unknown time, the
+// position before the mark: it is shown only together with the next record, whose time
+// it gets.
 func (r *ring) whole(head uint64) uint64 {
 	n := len(r.marks)
 	if n == 0 || r.ended {
@@ -104,8 +108,8 @@ func (r *ring) whole(head uint64) uint64 {
 	return head
 }
 
-// span is the memory that holds the record at pos, and the position where the
-// records in it end: pos itself if there is a mark.
+// span returns the memory with the record at pos, and the position at which its
+// records end: pos itself if there is a mark.
 func (r *ring) span(pos, end uint64) (data []byte, base, until uint64) {
 	data, base = r.data, r.base
 	for i := range r.marks {
@@ -120,9 +124,9 @@ func (r *ring) span(pos, end uint64) (data []byte, base, until uint64) {
 	return data, base, end
 }
 
-// readOver is Read where there are marks.
+// readOver is Read for a ring with marks.
 //
-// Slow path: CPUs come back rarely.
+// Slow path: CPUs rarely come back.
 func (r *ring) readOver(dst []event.Event, until uint64) int {
 	until = min(until, r.visible)
 	n := 0
@@ -144,12 +148,13 @@ func (r *ring) readOver(dst []event.Event, until uint64) int {
 	return n
 }
 
-// readMark makes the event of a mark, and turns to the memory behind it.
+// readMark makes the event of a mark, and switches the ring to the memory after
+// it.
 func (r *ring) readMark(e *event.Event, m mark) {
 	if m.to != nil {
 		r.retired = append(r.retired, r.mem)
 		r.mem, r.page, r.data, r.base, r.begin = m.to.mem, m.to.page, m.to.data, m.to.begin, m.to.begin
-		r.scratch = nil // it may have a view
+		r.scratch = nil // an event may be a view of it
 	}
 	r.marks = r.marks[1:]
 	r.pos = m.at + markSize
@@ -157,14 +162,14 @@ func (r *ring) readMark(e *event.Event, m mark) {
 	*e = event.Event{Kind: r.dec.lostKind(), Time: r.timeOf(m.loss), Rec: lostRecord(m.loss.id, count),
 		PID: -1, TID: -1, CPU: r.cpu, Ring: r.index, Derived: event.Between(m.loss.since, m.loss.until),
 		Count: uint32(min(count, math.MaxUint32))}
-	// No event of the new buffer counts these.
+	// The counters of the new events do not include these.
 	r.stat.Lost += count
 	r.stat.Records++
 	r.stat.Bytes += markSize
 }
 
-// timeOf is the time of a mark in front of pos. The first events may have come while the
-// others were not open yet: times must not go back.
+// timeOf returns the time of a mark before pos. Records may have come before all events
+// were open, so the time is limited to keep the ring's times ascending.
 func (r *ring) timeOf(l loss) event.Time {
 	behind := r.timeAt(r.pos)
 	switch {
@@ -176,7 +181,7 @@ func (r *ring) timeOf(l loss) event.Time {
 	return max(l.until, r.dec.prev)
 }
 
-// timeAt is the time of the record at a position; 0 if there is none.
+// timeAt returns the time of the record at a position; 0 if there is none.
 func (r *ring) timeAt(pos uint64) event.Time {
 	end := r.end()
 	if pos+headerSize > end {
@@ -197,7 +202,7 @@ func (r *ring) timeAt(pos uint64) event.Time {
 	return e.Time
 }
 
-// lostRecord is a LOST record without a sample id.
+// lostRecord makes a LOST record without a sample id.
 func lostRecord(id, count uint64) []byte {
 	b := make([]byte, markSize)
 	binary.LittleEndian.PutUint32(b, unix.PERF_RECORD_LOST)
@@ -207,7 +212,7 @@ func lostRecord(id, count uint64) []byte {
 	return b
 }
 
-// retire gives back the buffers whose records were read: their views are dead.
+// retire unmaps the buffers whose records were read and released.
 func (r *ring) retire() {
 	for _, mem := range r.retired {
 		unix.Munmap(mem)
@@ -215,7 +220,7 @@ func (r *ring) retire() {
 	r.retired = nil
 }
 
-// unmapOthers gives back all buffers but the ring's memory.
+// unmapOthers unmaps all buffers except the ring's memory.
 func (r *ring) unmapOthers() error {
 	var errs []error
 	for _, mem := range r.retired {

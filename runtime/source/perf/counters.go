@@ -16,18 +16,18 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Counters are events that are only counted: no rings, no records, next to no
-// cost. They take the same Config as a Source; its members about records have
-// no effect. A Counters is used by one goroutine.
+// Counters are events that are only counted, without rings and records, at
+// almost no cost. The members of Config about records have no effect. A
+// Counters is used by one goroutine.
 type Counters struct {
-	src   Source // for its target and its workload; it has no rings
-	order []int  // of src.open.fds, as Read returns them
+	src   Source // has the target and the workload, and no rings
+	order []int  // indices in src.open.fds, in the order of Read's results
 }
 
-// A Count is one counter at one moment.
+// A Count is the value of one counter at one moment.
 type Count struct {
 	Stream  *event.Stream
-	Event   int // its number among those of the Config
+	Event   int // index in Config.Events
 	CPU     int // -1 if the counter follows its thread
 	TID     int // -1 if it counts a CPU or a cgroup
 	Value   uint64
@@ -62,13 +62,13 @@ func OpenCounters(ctx context.Context, cfg Config) (*Counters, error) {
 // Streams lists the events that opened; Count.Stream points to them.
 func (c *Counters) Streams() []*event.Stream { return c.src.streams }
 
-// Read appends the present value of every counter to dst, by stream, thread
-// and CPU; those of CPUs that came later follow. An inherited counter includes the
+// Read appends the present value of every counter to dst, by stream, thread and
+// CPU; counters of CPUs that came later follow. An inherited counter includes the
 // children, running or ended.
 func (c *Counters) Read(dst []Count) ([]Count, error) {
 	var b [24]byte // value, time enabled, time running
 	for i := len(c.order); i < len(c.src.open.fds); i++ {
-		c.order = append(c.order, i) // of CPUs that came
+		c.order = append(c.order, i) // counters of CPUs that came later
 	}
 	for _, i := range c.order {
 		f := &c.src.open.fds[i]
@@ -77,7 +77,8 @@ func (c *Counters) Read(dst []Count) ([]Count, error) {
 		case err != nil:
 			return dst, fmt.Errorf("read counter %s: %w", c.src.open.nameOf(f.stream), err)
 		case n == 0:
-			// The kernel gives up on pinned counters that found no room.
+			// The kernel stops pinned events for which no hardware counter was
+			// free.
 			return dst, diag.Errorf(diag.Run, "read counter", c.src.open.nameOf(f.stream),
 				"the kernel stopped it")
 		case n != len(b):
@@ -101,15 +102,14 @@ func (c *Counters) Read(dst []Count) ([]Count, error) {
 	return dst, nil
 }
 
-// Wait sleeps for d, less if the targets end or ctx is done. It returns io.EOF
-// in the former case and ctx's error in the latter; the counters can still be
-// read.
+// Wait sleeps for d. It returns earlier with io.EOF if the targets end, and
+// with ctx's error if ctx is done; the counters can still be read.
 func (c *Counters) Wait(ctx context.Context, d time.Duration) error { return c.src.Poll(ctx, d) }
 
 // Wake is Source.Wake.
 func (c *Counters) Wake() { c.src.Wake() }
 
-// Follow counts on CPUs that came online as well. Wait does so by itself.
+// Follow opens the counters on CPUs that came online. Wait calls it, too.
 func (c *Counters) Follow() { c.src.follow(time.Now()) }
 
 // Gaps is Source.Gaps.
@@ -121,7 +121,7 @@ func (c *Counters) Stop() error { return c.src.Stop() }
 // WorkloadStatus is Source.WorkloadStatus.
 func (c *Counters) WorkloadStatus() (*os.ProcessState, bool) { return c.src.WorkloadStatus() }
 
-// Describe lists the attached events and where they are attached, one a line.
+// Describe returns a line for each attached event, with its target.
 func (c *Counters) Describe() []string { return c.src.Describe() }
 
 // Close ends and closes everything.

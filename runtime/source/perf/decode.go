@@ -11,28 +11,28 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A Decoder turns the records of one ring, or of one file, into events: it
-// finds the stream of a sample by its id, and reads it with that stream's
+// A Decoder converts the records of one ring, or of one file, to events. It
+// finds the stream of a sample by its id, and decodes it with that stream's
 // layout. It is used by one goroutine.
 type Decoder struct {
-	only   entry   // the single stream, if records carry no id
-	stray  entry   // gets samples of unknown ids, see strays
+	only   entry   // the single stream, if records have no id
+	stray  entry   // the stream for samples of unknown ids, see strays
 	table  []entry // open addressing; len is a power of two
 	used   int
 	common *Layout // for records that are not samples
-	idOff  int     // of the id in a sample, 0 if samples carry none
+	idOff  int     // offset of the id in a sample, 0 if samples have none
 
-	prev event.Time // for records without a time of their own
+	prev event.Time // the last time, for records without a time
 
-	// shared is the one layout of all streams, if it is plain and has a time:
-	// then samples can be read in bursts.
+	// shared is the layout of all streams, if they have the same one, it is
+	// plain, and it has a time: then samples can be read in bursts.
 	shared *Layout
 
-	// aside says that no record is an event of the run.
+	// aside says that all records are side records, not events of the run.
 	aside bool
 }
 
-// lostKind is the kind of records that tell of a loss.
+// lostKind returns the kind of events for LOST records.
 func (d *Decoder) lostKind() event.RecordKind {
 	if d.aside {
 		return event.LostAside
@@ -46,9 +46,9 @@ type entry struct {
 	layout *Layout
 }
 
-// NewDecoder makes a Decoder for records whose ids are where common says. All
-// layouts added later must agree with common on the place of the id and on
-// the SampleID, as the kernel requires of a ring with several events.
+// NewDecoder makes a Decoder for records with ids at the offset in common. All
+// layouts added later must have the same offset of the id and the same
+// SampleID, as the kernel requires for a ring with several events.
 func NewDecoder(common *Layout) *Decoder {
 	d := &Decoder{common: common, idOff: common.id}
 	if d.idOff == 0 {
@@ -57,8 +57,8 @@ func NewDecoder(common *Layout) *Decoder {
 	return d
 }
 
-// Add says that samples with this id belong to stream and are laid out by l.
-// If records carry no id, the last stream added gets all of them.
+// Add adds a stream: samples with this id belong to stream and have layout l.
+// If records have no id, the last added stream gets all of them.
 func (d *Decoder) Add(id uint64, stream *event.Stream, l *Layout) {
 	d.share(l)
 	d.only = entry{id: id, stream: stream, layout: l}
@@ -78,23 +78,23 @@ func (d *Decoder) Add(id uint64, stream *event.Stream, l *Layout) {
 	d.insert(d.only)
 }
 
-// strays decides which stream samples of unknown ids belong to. The kernel hands
-// a hit of a software event (a page fault, a switch) to all events that count it,
-// one after the other, with the data that it prepared for the first one. So all
-// of them get the first one's id, which may be of another program that observes
-// the same event (since Linux 6.3). If one stream here can have such samples,
-// they are its own.
+// strays chooses the stream for samples of unknown ids. The kernel delivers a hit
+// of a software event (a page fault, a switch) to all events that count it, one
+// after the other, with the data that it prepared for the first one. So all of
+// them get the id of the first, which may belong to another process (since Linux
+// 6.3). If only one stream of this decoder can have such samples, they belong to
+// it.
 func (d *Decoder) strays(e entry) {
 	switch s := e.stream.Schema; {
 	case s == nil || s.System != "software" || slices.Contains(timers, s.Name):
 	case d.stray.stream == nil || d.stray.stream == e.stream:
 		d.stray = e
 	default:
-		d.stray.layout = nil // nobody knows
+		d.stray.layout = nil // ambiguous
 	}
 }
 
-// timers are events of the software that are sampled one by one.
+// timers are software events that do not have this problem.
 var timers = []string{"cpu-clock", "task-clock", "dummy", "bpf-output"}
 
 func (d *Decoder) share(l *Layout) {
@@ -106,8 +106,8 @@ func (d *Decoder) share(l *Layout) {
 	}
 }
 
-// hash spreads ids; live ones are consecutive numbers, those of a file may be
-// anything.
+// hash distributes ids. Ids of live events are consecutive, ids of a file may
+// be any numbers.
 func hash(id uint64) uint64 { return (id * 0x9e3779b97f4a7c15) >> 32 }
 
 func (d *Decoder) insert(e entry) {
@@ -125,7 +125,7 @@ func (d *Decoder) insert(e entry) {
 	}
 }
 
-// find walks the table from where id should be; nil if it is not there.
+// find searches the table from the slot of id; nil if id is not in it.
 func (d *Decoder) find(id uint64) *entry {
 	if len(d.table) == 0 {
 		return nil
@@ -139,9 +139,9 @@ func (d *Decoder) find(id uint64) *entry {
 	return nil
 }
 
-// Decode fills e from rec, one whole record, and sets every member but Ring.
-// False means that the record is corrupt, or a sample of no known stream; the
-// caller counts it. The event views rec.
+// Decode sets e from rec, one whole record; it sets every member except Ring.
+// It returns false if the record is corrupt, or a sample of an unknown stream;
+// the caller counts it. The event is a view of rec.
 //
 // Fast path: this runs for every record.
 func (d *Decoder) Decode(rec []byte, e *event.Event) bool {
@@ -158,7 +158,7 @@ func (d *Decoder) Decode(rec []byte, e *event.Event) bool {
 			return false
 		}
 		id := load64(p, d.idOff)
-		// An empty entry has no layout, which is seen below.
+		// An empty entry has no layout, which is checked below.
 		if ent = &d.table[hash(id)&uint64(len(d.table)-1)]; ent.id != id {
 			if ent = d.find(id); ent == nil {
 				ent = &d.stray
@@ -192,7 +192,7 @@ func (d *Decoder) other(rec []byte, e *event.Event) bool {
 	return true
 }
 
-// count sets how many events a loss is about, from the number at off.
+// count sets the number of lost events from the u64 at off.
 func count(body []byte, off int, e *event.Event) bool {
 	if len(body) < off+8 {
 		return false
@@ -201,10 +201,9 @@ func count(body []byte, off int, e *event.Event) bool {
 	return true
 }
 
-// record fills e from a record that is not a sample. PID and TID are the
-// subject of the record where it has one (the new thread of a fork, the
-// renamed one of a comm), else the thread that ran. Time is 0 if the record
-// has none.
+// record sets e from a record that is not a sample. PID and TID are the subject
+// of the record if it has one (the new thread of a fork, the renamed thread of
+// a comm), else the thread that ran. Time is 0 if the record has none.
 func (l *Layout) record(rec []byte, e *event.Event) bool {
 	if len(rec) < headerSize {
 		return false
@@ -261,13 +260,13 @@ func (l *Layout) record(rec []byte, e *event.Event) bool {
 	return true
 }
 
-// written is the part of a record that the kernel wrote. For records about loaded
-// code it adds the size of a trailer to that of the header, once for each event
-// that gets the record, whichever process opened it, and does not take it back for the next
-// (perf_event_ksymbol_output and perf_event_bpf_output in kernel/events/core.c,
-// seen in Linux 6.18): behind our trailer are old bytes of the ring. A reader
-// that looks for the trailer at the end of the record takes these bytes for the
-// time; it may be years ahead, and all later records then count as late.
+// written returns the part of a record that the kernel wrote. For records about loaded
+// code, a bug in the kernel makes the size in the header too large: the size of the trailer
+// is added once for each event, of any process, that gets the record
+// (perf_event_ksymbol_output and perf_event_bpf_output in kernel/events/core.c, seen in
+// Linux 6.18). So old bytes of the ring follow the trailer. A reader that expects the
+// trailer at the end would read these bytes as the time, perhaps years ahead, and all later
+// records would be late.
 func (l *Layout) written(rec []byte) []byte {
 	const fixed = headerSize + 16
 	n := len(rec)
@@ -284,7 +283,7 @@ func (l *Layout) written(rec []byte) []byte {
 	return rec[:min(n, len(rec))]
 }
 
-// subject reads the pid and tid of a record's own body.
+// subject reads the pid and tid from a record's body.
 func subject(body []byte, pid, tid int, e *event.Event) bool {
 	if len(body) < pid+4 || len(body) < tid+4 {
 		return false

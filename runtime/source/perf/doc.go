@@ -1,13 +1,18 @@
-// Package perf is perf_event_open: attributes, attaching to CPUs, threads,
-// workloads and cgroups, the rings, and the layout of their records.
+// Package perf opens events with perf_event_open, on CPUs, threads, workloads
+// and cgroups, and decodes the records in their rings. Terms of the system
+// call: the attr (struct perf_event_attr) describes an event to open, a ring is
+// memory that the kernel fills with records, and a side record describes a task
+// or a change of the kernel's code rather than an event.
 //
-// It has two halves. Layout and Decoder turn the bytes of perf records into
-// events; they know no live kernel, so that package perfdata reads recordings
-// with them. Source and Counters are the live half: session opens them, drains
-// them and closes them.
+// It has two parts. Layout and Decoder convert the bytes of records to events.
+// They do not depend on the running kernel, so package perfdata uses them for
+// recordings. Source (events from rings), Counters (only counts) and Hooks
+// (samples handled by programs of the kernel) are for live events; package
+// session opens, reads and closes them.
 //
-// The package does not resolve tracepoint names (package tracefs does), merges
-// no rings (package order does) and remembers no tasks (package task does).
+// The package does not resolve names of tracepoints (package tracefs does),
+// merge rings (package order does), or keep the state of tasks (package task
+// does).
 //
 //	src, err := perf.Open(ctx, perf.Config{
 //		Events: []perf.EventConfig{{Schema: wakeup}},

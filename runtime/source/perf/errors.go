@@ -18,11 +18,11 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file turns errno into words. perf_event_open uses few numbers for many
-// causes, so the cause is derived from the number and the attributes of the
-// call.
+// This file converts errors of system calls to messages with causes.
+// perf_event_open uses few error numbers for many causes, so the cause is
+// derived from the number and the arguments of the call.
 
-// explainOpen says why m did not open on p.
+// explainOpen returns the error with the reason why m did not open on p.
 func (o *opener) explainOpen(m *member, p place, err error) error {
 	e := &diag.Error{Op: "open event", Subject: m.ev.name() + o.where(p), Cause: err, Class: diag.Attach}
 	if err := explainProbe(m, e); err != nil {
@@ -30,14 +30,15 @@ func (o *opener) explainOpen(m *member, p place, err error) error {
 	}
 	switch {
 	case errors.Is(err, unix.ESRCH):
-		// openAll skips the thread; the text is for a cgroup or the workload.
+		// openAll skips threads that have ended; this message is for a cgroup
+		// or the workload.
 		e.Cause = fmt.Errorf("the task is gone: %w", err)
 		return e.WithHint("look for it with: ps -eL")
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return o.explainPermission(m, e)
 	case errors.Is(err, unix.ENOENT) && p.flags&unix.PERF_FLAG_PID_CGROUP != 0 && opensBare(&m.attr):
-		// A cgroup2 hierarchy in which no controller was ever switched on
-		// gives its children no perf_event state.
+		// In a cgroup2 hierarchy, cgroups have no state for perf_event until
+		// some controller was enabled once.
 		e.Cause = fmt.Errorf("the kernel keeps no events for this cgroup yet: %w", err)
 		return e.WithHint(
 			"switch any controller on once, and make the cgroup anew: echo +pids > /sys/fs/cgroup/cgroup.subtree_control")
@@ -76,8 +77,7 @@ func (o *opener) explainOpen(m *member, p place, err error) error {
 	return e.WithHint("run as root, and see what is missing with: ppscript doctor")
 }
 
-// where names the place in errors; CPUs one by one are noise if the cause is
-// the same for all.
+// where names the place in errors.
 func (o *opener) where(p place) string {
 	switch {
 	case p.flags&unix.PERF_FLAG_PID_CGROUP != 0:
@@ -90,12 +90,13 @@ func (o *opener) where(p place) string {
 	return fmt.Sprintf(" on CPU %d", p.cpu)
 }
 
-// errOnlyCounted is why some tracepoints are refused to everybody: a sample of
-// them would make the next one, as that of irq_vectors:irq_work_exit.
+// errOnlyCounted is the reason why some tracepoints cannot be sampled by any
+// user: a sample of them would cause the next hit, as for
+// irq_vectors:irq_work_exit.
 var errOnlyCounted = errors.New("the kernel lets it be counted, not sampled")
 
-// errNoTracepoint is why the events of the kernel's own tracers, those of system
-// ftrace, are refused to everybody: they have a format, and no tracepoint.
+// errNoTracepoint is the reason why events of the kernel's own tracers (system
+// ftrace) cannot be opened by any user: they have a format, but no tracepoint.
 var errNoTracepoint = errors.New("no such tracepoint")
 
 // An absentTracepoint is an errNoTracepoint with the kernel's own error.
@@ -109,7 +110,7 @@ func (e *absentTracepoint) Error() string {
 }
 func (e *absentTracepoint) Unwrap() []error { return []error{errNoTracepoint, e.err} }
 
-// onlyCounted tells whether the kernel opens the event if it is not sampled.
+// onlyCounted reports that the kernel opens the event if it is not sampled.
 func onlyCounted(m *member) bool {
 	return m.attr.Type == unix.PERF_TYPE_TRACEPOINT && m.attr.Sample > 0 && opens(&m.attr)
 }
@@ -174,14 +175,14 @@ func (o *opener) explainAbsent(m *member, e *diag.Error) error {
 	return e.WithHint("%s", hint)
 }
 
-// ofCPU says that an event is a counter of the CPU.
+// ofCPU reports that an event is a hardware counter of the CPU.
 func ofCPU(a *unix.PerfEventAttr) bool {
 	return a.Type == unix.PERF_TYPE_HARDWARE || a.Type == unix.PERF_TYPE_HW_CACHE ||
 		a.Type == unix.PERF_TYPE_RAW
 }
 
-// absent are all counters that were asked for and that the CPU lacks: a user who
-// looks for another machine wants to know them at once.
+// absent lists all requested counters that the CPU lacks, so that the error
+// names all of them at once.
 func (o *opener) absent() (names []string) {
 	for _, m := range o.members(true) {
 		if m.ev.Schema != nil && ofCPU(&m.attr) && !opens(&m.attr) &&
@@ -221,14 +222,14 @@ func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
 	return e.WithHint("leave out stacks, registers and attributes one by one, and see: ppscript doctor")
 }
 
-// opensBare reports whether the event opens on ourselves with nothing asked for,
-// so that EINVAL was about something else.
+// opensBare reports that the event opens on this thread without further
+// attributes, so that EINVAL was caused by the attributes.
 func opensBare(a *unix.PerfEventAttr) bool { return try(a) != unix.EINVAL }
 
-// opens reports whether the event opens on ourselves with nothing asked for.
+// opens reports that the event opens on this thread without further attributes.
 func opens(a *unix.PerfEventAttr) bool { return try(a) == nil }
 
-// opensOn reports whether it opens on a thread, or a CPU, with nothing asked for.
+// opensOn reports that it opens on a thread or a CPU without further attributes.
 func opensOn(a *unix.PerfEventAttr, pid, cpu int) bool { return tryOn(a, pid, cpu) == nil }
 
 func try(a *unix.PerfEventAttr) error { return tryOn(a, 0, -1) }
@@ -242,8 +243,8 @@ func tryOn(a *unix.PerfEventAttr, pid, cpu int) error {
 	return err
 }
 
-// explainPMU says what a PMU cannot do that opens the event otherwise; nil if it does
-// not.
+// explainPMU returns the error if the PMU opens the event, but does not support
+// sampling or the target; nil otherwise.
 func explainPMU(m *member, p place, e *diag.Error) error {
 	cpu := max(p.cpu, 0)
 	if !opensOn(&m.attr, -1, cpu) {
@@ -261,7 +262,7 @@ func explainPMU(m *member, p place, e *diag.Error) error {
 	return nil
 }
 
-// explainMap says why a ring was not mapped.
+// explainMap returns the error with the reason why a ring was not mapped.
 func (o *opener) explainMap(err error) error {
 	size := o.cfg.dataSize()
 	e := &diag.Error{
@@ -283,8 +284,8 @@ func (o *opener) explainMap(err error) error {
 	return e.WithHint("use a smaller -m")
 }
 
-// A FilterError is the kernel's refusal of an event's filter, so that a caller
-// that can filter by itself may go on without it.
+// A FilterError is the error if the kernel refuses an event's filter. A caller
+// that can filter by itself may then open the event without the filter.
 type FilterError struct {
 	Label, Filter string
 	Err           error
@@ -293,8 +294,9 @@ type FilterError struct {
 func (e *FilterError) Error() string { return e.Err.Error() }
 func (e *FilterError) Unwrap() error { return e.Err }
 
-// explainFilter says why the kernel refused a filter. Its own message goes
-// only to users of tracefs, so the filter is tried there too.
+// explainFilter returns the error with the reason why the kernel refused a
+// filter. The kernel's message is only available in tracefs, so the filter is
+// tried there, too.
 func (o *opener) explainFilter(m *member, err error) error {
 	e := &diag.Error{
 		Op:      "filter",
@@ -330,7 +332,7 @@ func readInt(path string, absent int) int {
 	return n
 }
 
-// self is our program's path, for commands in hints.
+// self returns the path of this program, for commands in hints.
 func self() string {
 	if p, err := os.Executable(); err == nil {
 		return p

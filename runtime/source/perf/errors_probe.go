@@ -10,8 +10,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// explainProbe says why a probe did not open; nil if the reason is none of
-// those that only probes have.
+// explainProbe returns the error with the reason why a probe did not open; nil
+// if the reason is not specific to probes.
 func explainProbe(m *member, e *diag.Error) error {
 	if m.ev.Config1Text == "" {
 		return nil
@@ -24,7 +24,7 @@ func explainProbe(m *member, e *diag.Error) error {
 	err := e.Cause
 	switch {
 	case errors.Is(err, unix.EILSEQ):
-		// The text of the errno speaks of characters.
+		// The text of this errno is about characters.
 		e.Cause = errors.New("no instruction starts there")
 		return e.WithHint("probe the start of the function")
 	case errors.Is(err, unix.EADDRNOTAVAIL):
@@ -46,8 +46,9 @@ func explainProbe(m *member, e *diag.Error) error {
 	return nil
 }
 
-// isUserProbe reports a probe in a program. Those of the kernel's functions have
-// a name where these have a path, and CAP_PERFMON is enough for them.
+// isUserProbe reports that a probe is in a program: its Config1Text is a path.
+// For a probe of a kernel function it is the function's name, and CAP_PERFMON is
+// enough to open it.
 func isUserProbe(m *member) bool {
 	return m.ev.Config1Text != "" && m.ev.Config1Text[0] == '/'
 }

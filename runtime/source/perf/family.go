@@ -9,22 +9,22 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file observes tasks and their children where events must not be
+// This file observes tasks and their children with events that must not be
 // inherited.
 //
-// The kprobe and uprobe PMUs are given the function or file as a pointer. When
-// such an event is inherited, the kernel follows that pointer again, in the
-// memory of the task that forks: its fork or clone fails with EFAULT, and the
-// observed program breaks. So such events are opened on whole CPUs, together
-// with all others of the run, and samples of other tasks are dropped as they
-// are read. Which tasks are meant is told by FORK records, that the kernel
-// writes before the new task can run.
+// The kprobe and uprobe PMUs get the function or file as a pointer. When such
+// an event is inherited, the kernel reads the pointer again, in the memory of
+// the task that forks. Then fork or clone fails with EFAULT, and the observed
+// program breaks. So such events, and all other events of the run, are opened
+// on whole CPUs, and samples of other tasks are dropped during reading. New
+// children are found by FORK records, which the kernel writes before the new
+// task can run.
 
-// A family is the tasks that are meant.
+// A family is the set of observed tasks.
 type family struct {
-	// pids are whole processes; then children do not count.
+	// pids are whole processes, without child processes.
 	pids []int32
-	// tids are threads, with all that they start; nil if there are pids.
+	// tids are threads, with all tasks that they start; nil if pids is used.
 	tids  map[int32]bool
 	forks []forkRecord // scratch
 }
@@ -35,12 +35,14 @@ type forkRecord struct {
 	tid, ptid int32
 }
 
-// pointers reports that an event must not be inherited.
+// pointers reports that some event must not be inherited, since its attr has a
+// pointer.
 func (c *Config) pointers() bool {
 	return slices.ContainsFunc(c.Events, func(e EventConfig) bool { return e.Config1Text != "" })
 }
 
-// noInherit turns an attachment to tasks that is inherited into one to CPUs.
+// noInherit changes an inherited attachment to tasks to an attachment to CPUs,
+// if some event must not be inherited.
 func (c *Config) noInherit(a *attachment, cpus []int) {
 	if !a.inherit || !c.pointers() {
 		return
@@ -56,7 +58,7 @@ func (c *Config) noInherit(a *attachment, cpus []int) {
 			f.tids[int32(p.pid)] = true
 		}
 		if w := c.Target.Workload; w != nil {
-			// Whichever thread executes the command has this number then.
+			// The thread that executes the command will have this number.
 			f.tids[int32(w.PID())] = true
 		}
 		c.SideBand.Task = true
@@ -69,7 +71,8 @@ func (c *Config) noInherit(a *attachment, cpus []int) {
 	}
 }
 
-// uncountable is the refusal to count events that only samples can tell apart.
+// uncountable returns the error for counting probes in tasks and their
+// children: only samples can be assigned to tasks.
 func uncountable() error {
 	return (&diag.Error{Op: "count", Subject: "probes", Class: diag.Attach,
 		Cause: &diag.Unsupported{Feature: "counting probes in tasks and what they start",
@@ -77,9 +80,9 @@ func uncountable() error {
 		WithHint("count samples instead, with .count(), or whole CPUs, without -p and command")
 }
 
-// mine reports that a sample of a task is wanted.
+// mine reports that a task is observed.
 //
-// Fast path: it runs for every sample, where there is a family.
+// Fast path: it runs for every sample if there is a family.
 func (f *family) mine(pid, tid int32) bool {
 	if f.tids != nil {
 		return f.tids[tid]
@@ -87,8 +90,9 @@ func (f *family) mine(pid, tid int32) bool {
 	return slices.Contains(f.pids, pid)
 }
 
-// learn follows the FORK records that have come since the last look, in the
-// order of their times, since a parent's may be in another ring.
+// learn adds the children in new FORK records. It processes the records of all
+// rings in the order of their times, since the parent's record may be in
+// another ring.
 func (f *family) learn(rings []*ring) {
 	if f.tids == nil {
 		return
@@ -103,7 +107,7 @@ func (f *family) learn(rings []*ring) {
 		case f.tids[k.ptid]:
 			f.tids[k.tid] = true
 		case f.tids[k.tid]:
-			delete(f.tids, k.tid) // ours has ended, and its number is used again
+			delete(f.tids, k.tid) // the observed task has ended, and its number is reused
 		}
 	}
 }
@@ -112,7 +116,7 @@ func (f *family) learn(rings []*ring) {
 // time.
 const forkSize = headerSize + 24
 
-// forked appends the FORK records that have not been looked at yet.
+// forked appends the new FORK records of the ring.
 func (r *ring) forked(dst []forkRecord) []forkRecord {
 	if r.backward && !r.frozen || r.page == nil {
 		return dst

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file holds the system calls on event descriptors.
+// This file has the system calls on event descriptors.
 
-// An eventFD is one opened event on one place.
+// An eventFD is the descriptor of an event that is open on one place.
 type eventFD struct {
 	fd     int
 	id     uint64
@@ -19,8 +19,8 @@ type eventFD struct {
 	ring   int
 	place  place
 	counts bool // PERF_FORMAT_LOST works
-	// base holds the counts of earlier counters of the place: value, time
-	// enabled, time running.
+	// base has the sums of earlier counters of the place: value, time enabled,
+	// time running.
 	base [3]uint64
 }
 
@@ -34,8 +34,8 @@ func ioctlID(fd int) (uint64, error) {
 	return id, nil
 }
 
-// readLost reads how many records of the event were lost; the event was
-// opened with PERF_FORMAT_ID and PERF_FORMAT_LOST.
+// readLost reads the number of lost records of the event, which must be opened
+// with PERF_FORMAT_ID and PERF_FORMAT_LOST.
 func (f *eventFD) readLost() (uint64, error) {
 	var b [24]byte // value, id, lost
 	n, err := unix.Read(f.fd, b[:])

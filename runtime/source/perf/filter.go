@@ -13,10 +13,10 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// kernelFilterError asks the kernel why it refuses a filter. It writes the
-// filter to the event's filter file in a tracefs instance made for the
-// purpose; the file then holds the text with a marker and the reason. The
-// result is empty if that cannot be done.
+// kernelFilterError gets the reason why the kernel refuses a filter. It makes a
+// temporary instance in tracefs and writes the filter to the event's filter
+// file there; the file then has the filter with a marker and the reason. The
+// result is empty if that is not possible.
 //
 // Slow path: only after the filter was refused.
 func kernelFilterError(tracefs string, s *event.Schema, filter string) string {
@@ -28,7 +28,7 @@ func kernelFilterError(tracefs string, s *event.Schema, filter string) string {
 	if err != nil {
 		return ""
 	}
-	// An instance is removed as a directory, though it has files.
+	// An instance is removed with rmdir, although it has files.
 	defer os.Remove(dir)
 	file := filepath.Join(dir, "events", s.System, s.Name, "filter")
 	if os.WriteFile(file, []byte(filter), 0) == nil {
@@ -41,15 +41,17 @@ func kernelFilterError(tracefs string, s *event.Schema, filter string) string {
 	return parseFilterError(string(b), fieldNames(s))
 }
 
-// instancePrefix begins the names of our instances; the owner's process follows.
+// instancePrefix begins the names of instances made here; the process number of
+// the owner follows.
 const instancePrefix = "ppscript-"
 
-// instanceAge is how old an instance is at least whose owner is taken for dead:
-// a process of another container has no number here.
+// instanceAge is the least age of an instance that is removed because its owner
+// does not seem to exist: the owner may be in another container, whose
+// processes are not visible here.
 const instanceAge = 10 * time.Second
 
-// removeInstances removes the instances of tracefs that were left behind when
-// their owner was killed. One that is in use cannot be removed.
+// removeInstances removes instances in tracefs whose owner was killed.
+// Instances in use cannot be removed.
 func removeInstances(tracefs string) {
 	if tracefs == "" {
 		return
@@ -72,8 +74,9 @@ func removeInstances(tracefs string) {
 	}
 }
 
-// parseFilterError reads the kernel's answer in the file: the filter, a
-// line with a caret below the error, and "parse_error: " with the reason.
+// parseFilterError parses the text of the filter file after an error: the
+// filter, a line with a caret below the error, and "parse_error: " with the
+// reason.
 func parseFilterError(text string, fields []string) string {
 	head, reason, ok := strings.Cut(text, "parse_error:")
 	if !ok {
@@ -89,7 +92,7 @@ func parseFilterError(text string, fields []string) string {
 	}
 	at := min(strings.Index(caret, "^"), len(head))
 	if reason == "field not found" {
-		// Here the caret is behind the culprit.
+		// For this reason the caret is after the unknown name.
 		if words := strings.FieldsFunc(head[:at], notName); len(words) > 0 {
 			name := words[len(words)-1]
 			return "no such field " + name + diag.DidYouMean(name, fields)

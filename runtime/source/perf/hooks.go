@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Hooks are events whose samples programs of the kernel take: no rings, no
-// records. They take the same Config as a Source; its members about records
-// have no effect. A Hooks is used by one goroutine.
+// Hooks are events whose samples are handled by programs of the kernel, without
+// rings and records. The members of Config about records have no effect. A
+// Hooks is used by one goroutine.
 type Hooks struct{ src Source }
 
 // OpenHooks opens the events of cfg, each with its Program, on the target and
@@ -25,11 +25,12 @@ func OpenHooks(ctx context.Context, cfg Config) (*Hooks, error) {
 	return h, nil
 }
 
-// Opened is the number of events, each on each of its CPUs and tasks.
+// Opened returns the number of open descriptors: each event counts once for
+// each of its CPUs and tasks.
 func (h *Hooks) Opened() int { return h.src.opened }
 
-// Follow opens the events on CPUs that came online as well; it is to be called
-// from time to time.
+// Follow opens the events on CPUs that came online. It must be called from time
+// to time.
 func (h *Hooks) Follow() { h.src.follow(time.Now()) }
 
 // Gaps is Source.Gaps.

@@ -8,13 +8,15 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file settles, once per set of attributes, where the members of a sample
-// lie. The kernel writes them in a fixed order (enum perf_event_type in
-// include/uapi/linux/perf_event.h), each present or not by sample_type. Up to
-// the period all have a fixed offset; callchain, raw data and all members
-// behind them have other offsets in each record and are walked.
+// This file computes the offsets of the members of a sample, once for each set
+// of attributes. The kernel writes them in a fixed order (enum perf_event_type
+// in include/uapi/linux/perf_event.h); sample_type selects the members. Members
+// up to the period have fixed offsets. The callchain, the raw data and all
+// members after them have different offsets in each record, and are found by
+// parsing the record.
 
-// A Format is the part of perf_event_attr that decides how records look.
+// A Format is the part of perf_event_attr that determines the layout of
+// records.
 type Format struct {
 	SampleType  uint64 // PERF_SAMPLE_*
 	ReadFormat  uint64 // PERF_FORMAT_*, for PERF_SAMPLE_READ
@@ -24,35 +26,35 @@ type Format struct {
 	SampleIDAll bool   // records other than samples end in a SampleID
 }
 
-// A Layout knows where each member of a record lies. It does not change after
+// A Layout has the offset of each member of a record. It does not change after
 // NewLayout and may be shared.
 //
 // An offset of 0 means that the member is absent, since every record starts
 // with its header.
 type Layout struct {
-	// Fast path: the members that Sample reads lie together. Absent members
-	// are read from the header and made 0 or -1 by the masks, which is
-	// cheaper than asking whether they are there.
+	// Fast path: the offsets that Sample needs are adjacent. For absent
+	// members, Sample reads the header, and the masks change the value to 0 or
+	// -1, which is cheaper than a branch.
 	least          int // size of the shortest sample
 	fixed          int // size of header and fixed members
 	time, tid, cpu int
 	timeAnd, tidOr uint64
 	cpuOr          uint32
-	plain          bool // nothing moves: raw data, if any, follow at fixed
+	plain          bool // all offsets are fixed; raw data, if any, are at offset fixed
 	chain, raw     bool
 
-	// Deferred completes a chain of a sample whose user part the kernel took later; nil in
-	// live rings, since nobody asks for such.
+	// Deferred completes a callchain whose user part the kernel recorded later; nil for
+	// live rings, which have no such samples.
 	Deferred func(e *event.Event, chain []uint64) []uint64
 
-	// Of samples, from the start of the record.
+	// Offsets in samples, from the start of the record.
 	id, ip, addr, id2, streamID, period, read int
 
 	Format
 
-	// Of the SampleID, counted back from the end of other records.
+	// Offsets in the SampleID, counted back from the end of other records.
 	endTID, endTime, endID, endStream, endCPU, endIdent int
-	trailer                                             int // its size, 0 without SampleIDAll
+	trailer                                             int // size of the SampleID, 0 without SampleIDAll
 }
 
 const headerSize = 8 // struct perf_event_header: u32 type, u16 misc, u16 size
@@ -81,7 +83,7 @@ func NewLayout(f Format) *Layout {
 		if f.ReadFormat&unix.PERF_FORMAT_GROUP == 0 {
 			off += readSize(f.ReadFormat)
 		} else {
-			off += 8 // the count; the rest moves with it
+			off += 8 // the number of members; the rest has a variable size
 		}
 	}
 	l.fixed = off
@@ -107,8 +109,8 @@ func NewLayout(f Format) *Layout {
 	return l
 }
 
-// layTrailer lays out struct sample_id from its end: its size is known, that
-// of the record in front of it is not.
+// layTrailer computes the offsets in struct sample_id from the end of the
+// record, since the size of the record before it varies.
 func (l *Layout) layTrailer() {
 	for _, m := range []struct {
 		bit uint64
@@ -128,15 +130,15 @@ func (l *Layout) layTrailer() {
 	}
 }
 
-// readSize is the size of struct read_format without PERF_FORMAT_GROUP.
+// readSize returns the size of struct read_format without PERF_FORMAT_GROUP.
 func readSize(readFormat uint64) int {
 	const each = unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING |
 		unix.PERF_FORMAT_ID | unix.PERF_FORMAT_LOST
 	return 8 + 8*bits.OnesCount64(readFormat&each)
 }
 
-// groupSize is the size of struct read_format of a group whose count has been
-// read.
+// groupSize returns the size of struct read_format for a group of members
+// events.
 func groupSize(readFormat, members uint64) (int, bool) {
 	if members > 1<<13 { // a record has at most 64 KiB
 		return 0, false
@@ -146,9 +148,9 @@ func groupSize(readFormat, members uint64) (int, bool) {
 	return 8 + 8*bits.OnesCount64(readFormat&once) + int(members)*each, true
 }
 
-// sampleTypeFor returns the PERF_SAMPLE_* bits that carry the sample members. A
-// sample member that no record carries (comm) adds the members that it is resolved
-// from.
+// sampleTypeFor returns the PERF_SAMPLE_* bits for the sample members. For a
+// member that is in no record (comm), it adds the members from which it is
+// derived.
 func sampleTypeFor(members ...event.Member) uint64 {
 	var bits uint64
 	for _, f := range members {
@@ -186,7 +188,8 @@ func sampleTypeFor(members ...event.Member) uint64 {
 	return bits
 }
 
-// SampleType is the sample type of so many events in one ring whose samples have these members.
+// SampleType returns the sample type for a ring with this number of events, whose samples have
+// these members.
 func SampleType(members []event.Member, events int) uint64 {
 	t := sampleTypeFor(members...)
 	if events > 1 {

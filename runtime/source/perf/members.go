@@ -9,9 +9,9 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file fetches the members of a sample that few plans read. The fixed
-// ones are one load; members behind callchain and raw data are found by
-// walking the record each time, which costs some ten nanoseconds.
+// This file reads the members of a sample that few plans use. Members at fixed
+// offsets need one load. Members after the callchain and raw data are found by
+// parsing the record each time, which costs some ten nanoseconds.
 
 // Member implements event.Members.
 func (l *Layout) Member(e *event.Event, f event.Member) (uint64, bool) {
@@ -68,7 +68,7 @@ func (l *Layout) Member(e *event.Event, f event.Member) (uint64, bool) {
 	return le64(rec, at), true
 }
 
-// word reads a member of 8 bytes behind the raw data.
+// word reads a member of 8 bytes after the raw data.
 func (l *Layout) word(rec []byte, bit uint64) (uint64, bool) {
 	if l.SampleType&bit == 0 {
 		return 0, false
@@ -80,7 +80,7 @@ func (l *Layout) word(rec []byte, bit uint64) (uint64, bool) {
 	return le64(b, 0), true
 }
 
-// StreamID is the stream id of a sample, 0 if it carries none.
+// StreamID returns the stream id of a sample, 0 if it has none.
 //
 // Fast path: one load.
 func (l *Layout) StreamID(e *event.Event) uint64 {
@@ -106,18 +106,18 @@ func (l *Layout) Callchain(e *event.Event) []uint64 {
 	return chain
 }
 
-// UserRegs returns the registers of the interrupted user code, one for each
-// bit of the mask, in the order of the kernel's enum perf_event_x86_regs or
-// perf_event_arm_regs. It is nil in samples of kernel threads. The view dies
-// with the event.
+// UserRegs returns the registers of the interrupted user code, one for each bit
+// of the mask, in the order of the kernel's enum perf_event_x86_regs or
+// perf_event_arm_regs. It is nil in samples of kernel threads. The result is a
+// view and valid as long as the event.
 func (l *Layout) UserRegs(e *event.Event) []uint64 {
 	return l.regs(e, unix.PERF_SAMPLE_REGS_USER)
 }
 
-// UserMask says which registers UserRegs returns.
+// UserMask returns the mask of the registers in UserRegs.
 func (l *Layout) UserMask() uint64 { return l.RegsUser }
 
-// register is register n, as it was at the event or, failing that, in the
+// register returns register n at the event or, if that was not sampled, in the
 // interrupted user code.
 func (l *Layout) register(e *event.Event, n uint) (uint64, bool) {
 	bit := uint64(1) << (n & 63)
@@ -144,7 +144,7 @@ func (l *Layout) regs(e *event.Event, bit uint64) []uint64 {
 }
 
 // UserStack returns the copied part of the user stack, lowest address first.
-// The view dies with the event.
+// The result is a view and valid as long as the event.
 func (l *Layout) UserStack(e *event.Event) []byte {
 	if l.SampleType&unix.PERF_SAMPLE_STACK_USER == 0 || e.Kind != event.Sample {
 		return nil
@@ -160,8 +160,8 @@ func (l *Layout) UserStack(e *event.Event) []byte {
 	return data
 }
 
-// words views b as numbers; it copies b only if it is not aligned, which
-// happens in files but not in rings.
+// words converts b to numbers, as a view. It copies b only if b is not aligned,
+// which happens in files but not in rings.
 func words(b []byte) []uint64 {
 	n := len(b) / 8
 	if n == 0 {
@@ -178,8 +178,8 @@ func words(b []byte) []uint64 {
 	return ws
 }
 
-// part walks a sample to the member of that bit, from the callchain on, and
-// returns its bytes. False if the record ends before.
+// part parses a sample from the callchain on, and returns the bytes of the
+// member with bit want; false if the record ends before.
 func (l *Layout) part(rec []byte, want uint64) ([]byte, bool) {
 	if len(rec) < l.fixed {
 		return nil, false
@@ -227,7 +227,7 @@ func (l *Layout) part(rec []byte, want uint64) ([]byte, bool) {
 	return nil, false
 }
 
-// order is the order of the members whose place moves.
+// order is the order of the members with variable offsets.
 var order = [...]uint64{
 	unix.PERF_SAMPLE_CALLCHAIN, unix.PERF_SAMPLE_RAW, unix.PERF_SAMPLE_BRANCH_STACK,
 	unix.PERF_SAMPLE_REGS_USER, unix.PERF_SAMPLE_STACK_USER,
@@ -237,7 +237,8 @@ var order = [...]uint64{
 	unix.PERF_SAMPLE_AUX,
 }
 
-// A walker takes pieces off the front of b; ok turns false when b ends early.
+// A walker removes members from the front of b; ok becomes false if b ends
+// early.
 type walker struct {
 	b    []byte
 	last []byte
@@ -253,7 +254,8 @@ func (w *walker) take(n int) []byte {
 	return w.last
 }
 
-// count is the number in the 8 bytes last taken; one above limit is corrupt.
+// count returns the number in the last 8 bytes taken; a number above limit is
+// corrupt.
 func (w *walker) count(limit uint64) int {
 	if !w.ok || len(w.last) < 8 {
 		return 0
@@ -274,8 +276,9 @@ func (w *walker) sized32() []byte {
 	return w.take(int(le32(b, 0)))
 }
 
-// branches takes nr, the index if asked for, nr entries of 24 bytes and nr
-// counters if asked for. Without entries the kernel leaves out the index too.
+// branches takes nr, the index if the type includes it, nr entries of 24 bytes,
+// and nr counters if the type includes them. Without entries the kernel leaves
+// out the index, too.
 func (w *walker) branches(typ uint64) []byte {
 	start := w.b
 	w.take(8)
@@ -292,7 +295,8 @@ func (w *walker) branches(typ uint64) []byte {
 	return start[:len(start)-len(w.b)]
 }
 
-// registers takes the abi and, unless it says none, one word per mask bit.
+// registers takes the ABI and, unless the ABI is none, one word for each bit of
+// the mask.
 func (w *walker) registers(mask uint64) []byte {
 	start := w.b
 	b := w.take(8)
@@ -313,8 +317,8 @@ func (w *walker) stack() []byte {
 	return start[:len(start)-len(w.b)]
 }
 
-// A FixedPeriod is the Members of an event whose period is fixed, and therefore not in its
-// samples.
+// A FixedPeriod implements event.Members for an event with a fixed period, which is not in
+// its samples.
 type FixedPeriod struct {
 	*Layout
 	Period uint64

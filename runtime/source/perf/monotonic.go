@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// Monotonic is the time now on the clock of ClockMonotonic.
+// Monotonic returns the present time on the clock ClockMonotonic.
 func Monotonic() (now event.Time, ok bool) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {

@@ -16,34 +16,34 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// An opener opens every event on every place, or nothing: when something
-// fails, it closes all that it has opened, last first.
+// An opener opens each event on each place. If one fails, it closes all
+// descriptors that it has opened, the last first.
 type opener struct {
 	cfg   *Config
 	att   *attachment
 	fds   []eventFD
-	rings []*ring // by attachment.rings; nil where no event was opened
-	owner []int   // of each ring, the descriptor that it was mapped with
+	rings []*ring // by index in attachment.rings; nil if no event was opened there
+	owner []int   // for each ring, the descriptor with which it was mapped
 	page  int
 	warn  func(error)
 	lacks
 	dead map[int]bool
-	// leaders lead the groups of events that need one.
+	// leaders are the descriptors of events that lead groups.
 	leaders []int
 	text    []byte // config1 of the event being opened points to it
-	hooked  bool   // programs take the samples
-	plug    *plug  // the CPUs as they were before
+	hooked  bool   // programs handle the samples
+	plug    *plug  // the state of the CPUs before opening
 }
 
-// The lacks of this kernel, as they are found.
+// lacks are the features that this kernel lacks, as found by probe.
 type lacks struct {
-	noLost bool // it knows no PERF_FORMAT_LOST (before 6.0)
-	noTid  bool // nor inherit_thread (before 5.13)
-	noKsym bool // nor records about kernel code (before 5.1)
-	noPoke bool // nor about changes of it (before 5.8)
+	noLost bool // no PERF_FORMAT_LOST (before 6.0)
+	noTid  bool // no inherit_thread (before 5.13)
+	noKsym bool // no records about kernel code (before 5.1)
+	noPoke bool // no records about changes of kernel code (before 5.8)
 }
 
-// member is one event of the Config, or the dummy, on its way.
+// member is one event of the Config, or the dummy, that is being opened.
 type member struct {
 	index int // in Config.Events, -1 for the dummy
 	ev    *EventConfig
@@ -70,7 +70,7 @@ func (o *opener) close() error {
 	return errors.Join(errs...)
 }
 
-// members are the events to open, with their attributes.
+// members returns the events to open, with their attrs.
 func (o *opener) members(counting bool) []member {
 	c := o.cfg
 	n := len(c.Events)
@@ -82,7 +82,8 @@ func (o *opener) members(counting bool) []member {
 	ringCPU := o.att.rings[0].cpu >= 0
 	var ms []member
 	if dummy {
-		// First, so that no task is seen before its fork is.
+		// The dummy is first, so that FORK records precede the events of new
+		// tasks.
 		ms = append(ms, member{-1, &EventConfig{Label: "dummy"}, c.dummy(withID, ringCPU)})
 	}
 	for i := range c.Events {
@@ -105,7 +106,7 @@ func (o *opener) members(counting bool) []member {
 			}
 		}
 		if (o.strays() || o.att.family != nil) && !counting {
-			a.Sample_type |= unix.PERF_SAMPLE_TID // to sort them out
+			a.Sample_type |= unix.PERF_SAMPLE_TID // needed to drop samples of other tasks
 		}
 		if c.Target.Workload != nil && !c.Target.System && o.att.family == nil && !c.projected() {
 			a.Bits |= unix.PerfBitEnableOnExec
@@ -138,7 +139,7 @@ func (o *opener) openAll(ctx context.Context, counting bool) error {
 	var left []*LeftOut
 	for i := range ms {
 		if ms[i].ev.Projection != nil {
-			continue // a program sends it
+			continue // a program sends its samples
 		}
 		from := len(o.fds)
 		for _, p := range o.att.places {
@@ -178,8 +179,8 @@ func (o *opener) openAll(ctx context.Context, counting bool) error {
 	return o.checkAlive()
 }
 
-// drop closes the events from index from on: those of an optional event that
-// opened on some places only. Rings stay, others may use them.
+// drop closes the descriptors from index from on, for an optional event that
+// opened only on some places. It keeps rings that other events may use.
 func (o *opener) drop(from int) {
 	for _, f := range o.fds[from:] {
 		if o.rings[f.ring] != nil && o.owner[f.ring] == f.fd {
@@ -191,8 +192,8 @@ func (o *opener) drop(from int) {
 	o.fds = o.fds[:from]
 }
 
-// checkCPUs refuses events that are restricted to CPUs outside the target:
-// nothing would ever come from them.
+// checkCPUs refuses events that are restricted to CPUs outside of the target,
+// since they would never have samples.
 func (o *opener) checkCPUs(ms []member) error {
 	for _, m := range ms {
 		if m.ev.CPUs == nil {
@@ -216,8 +217,8 @@ func (o *opener) checkCPUs(ms []member) error {
 	return nil
 }
 
-// checkAlive reports the tasks that were gone: an error if that is all of
-// them.
+// checkAlive warns about tasks that have ended; it is an error if all have
+// ended.
 func (o *opener) checkAlive() error {
 	what := "thread"
 	var gone []error
@@ -242,10 +243,10 @@ func sortedKeys(m map[int]bool) []int {
 	return keys
 }
 
-// openOne opens m on p and lets its records flow to the place's ring.
+// openOne opens m on p and directs its records to the place's ring.
 func (o *opener) openOne(m *member, p place, counting bool) error {
 	if m.ev.Config1Text != "" {
-		// It is kept in o, since memory of the stack could move.
+		// The text is in o, on the heap, since memory of the stack could move.
 		o.text = append([]byte(m.ev.Config1Text), 0)
 		m.attr.Ext1 = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(o.text))))
 	}
@@ -298,9 +299,9 @@ func (o *opener) openOne(m *member, p place, counting bool) error {
 	return nil
 }
 
-// lead opens the event that has to lead the group of m; -1 if none has. As in
-// perf, only the leader is switched on: a member that is opened disabled stays
-// so on some kernels if its leader is of another PMU.
+// lead opens the leader of m's group; -1 if m needs none. As in perf, only the
+// leader is opened disabled: on some kernels, a member that is opened disabled
+// stays disabled if its leader is of another PMU.
 func (o *opener) lead(m *member, p place) (int, error) {
 	if m.ev.Leader == 0 {
 		return -1, nil
@@ -318,13 +319,14 @@ func (o *opener) lead(m *member, p place) (int, error) {
 	return fd, err
 }
 
-// perfEventOpen makes the system call, without the flags that this kernel does not know.
+// perfEventOpen makes the system call, without flags that this kernel lacks.
 func (o *opener) perfEventOpen(a *unix.PerfEventAttr, p place, leader int) (int, error) {
 	o.strip(a)
 	for {
 		var fd int
 		var err error
-		// Before Linux 5.8 a task of another user is a matter of ptrace.
+		// Before Linux 5.8, observing a task of another user needs the right to
+		// ptrace it.
 		privilege.Raise(privilege.Processes, func() {
 			fd, err = unix.PerfEventOpen(a, p.pid, p.cpu, leader, p.flags|unix.PERF_FLAG_FD_CLOEXEC)
 		})
@@ -334,7 +336,7 @@ func (o *opener) perfEventOpen(a *unix.PerfEventAttr, p place, leader int) (int,
 	}
 }
 
-// strip takes away the bits of attr that this kernel does not know.
+// strip removes the bits of attr that this kernel lacks.
 func (o *opener) strip(a *unix.PerfEventAttr) {
 	if o.noLost {
 		a.Read_format &^= unix.PERF_FORMAT_LOST
@@ -350,9 +352,8 @@ func (o *opener) strip(a *unix.PerfEventAttr) {
 	}
 }
 
-// probe finds out which bits this kernel does not know, by opening an
-// event that does nothing on ourselves. Another answer than EINVAL decides
-// nothing.
+// probe finds the bits that this kernel lacks, by opening a dummy event on this
+// thread. Only EINVAL means that a bit is missing.
 func (o *opener) probe() {
 	refused := func(readFormat, bits uint64) bool {
 		fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{
@@ -372,10 +373,10 @@ func (o *opener) probe() {
 }
 
 // strays reports that the events follow child processes although only threads
-// are wanted, because the kernel cannot tell them apart.
+// are wanted, since the kernel lacks inherit_thread.
 func (o *opener) strays() bool { return o.att.inherit && o.att.thread && o.noTid }
 
-// enable starts all events, each by itself, and their leaders.
+// enable starts all events, each separately, and their leaders.
 func (o *opener) enable() error {
 	for _, fd := range o.leaders {
 		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
@@ -390,9 +391,10 @@ func (o *opener) enable() error {
 	return nil
 }
 
-// begin has all events count from one moment: the kernel enables them one after another, and samples that
-// came meanwhile would be ends without begins, or more of the events that were enabled first. What a ring
-// that is overwritten holds of that time is soon gone, and its positions go backward.
+// begin sets one moment from which samples of all events count. The kernel enables the events one
+// after another; samples before all are enabled would be ends without begins, or too many samples
+// of the events that were enabled first. Backward rings are left out: they soon overwrite such
+// samples, and their positions go backward.
 func (o *opener) begin() {
 	for _, r := range o.rings {
 		if r != nil && !r.backward {
@@ -401,9 +403,9 @@ func (o *opener) begin() {
 	}
 }
 
-// disable stops all events and their inherited copies. The kernel does so one after another, which causes
-// interrupts, of which the events that are still enabled would see halves: samples that come meanwhile are
-// left out.
+// disable stops all events and their inherited copies. The kernel stops one after another, which
+// causes interrupts; the events that are still enabled would record incomplete pairs of them. So
+// samples after the begin of disable are left out.
 func (o *opener) disable() error {
 	for _, r := range o.rings {
 		if r != nil && !r.backward {
@@ -419,7 +421,7 @@ func (o *opener) disable() error {
 	return errors.Join(errs...)
 }
 
-// turn starts or stops the events, but not the dummy.
+// turn starts or stops the events, except the dummy.
 func (o *opener) turn(on bool) error {
 	how := uint(unix.PERF_EVENT_IOC_DISABLE)
 	if on {

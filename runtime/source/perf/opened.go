@@ -8,12 +8,13 @@ import (
 	"ppscript/runtime/event"
 )
 
-// An Opened is one attr as the kernel took it, with the ids of all descriptors
-// that were opened with it. A recording of the rings has to list them.
+// An Opened is one attr as passed to the kernel, with the ids of all
+// descriptors that were opened with it. A recording of the rings must list
+// them.
 type Opened struct {
 	Attr   unix.PerfEventAttr
 	IDs    []uint64
-	Stream *event.Stream // nil for the event that only carries SideBand records
+	Stream *event.Stream // nil for the dummy event, which only has side records
 }
 
 // Opened lists the opened attrs, in the order of Streams, the SideBand
@@ -29,14 +30,14 @@ func (s *Source) Opened() []Opened {
 			}
 		}
 		if len(o.IDs) == 0 {
-			continue // optional, and did not open
+			continue // an optional event that did not open
 		}
 		if m.index >= 0 {
 			o.Stream = s.byEvent[m.index]
 		}
 		all = append(all, o)
 	}
-	// The side-band event may come first to lead the rings.
+	// The dummy event may be the first in members.
 	slices.SortStableFunc(all, func(a, b Opened) int {
 		switch {
 		case a.Stream == nil && b.Stream != nil:

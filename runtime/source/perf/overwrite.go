@@ -10,19 +10,19 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file reads backward rings. The kernel writes them from high addresses
-// to low ones, each record in front of the one before, without asking whether
-// the space is free. So the newest record is at head, and walking up from
-// there meets ever older ones until the walk comes to where the writing began,
-// or to a record whose end is overwritten.
+// This file reads backward rings. The kernel writes them from high addresses to
+// low ones, each record before the previous one, and overwrites old records. So
+// the newest record is at head, and the older ones follow it, up to the first
+// record of all, or to a record whose end was overwritten.
 //
-// That can be done only while nothing writes: after Stop, or while the ring is
-// paused. The records are copied, oldest first, so that the ring reads like any
-// other; the copy is no larger than the ring.
+// A backward ring can be read only while the kernel does not write: after Stop,
+// or while the ring is paused. The records are copied, oldest first, so that
+// the ring can be read like any other. The copy is not larger than the ring.
 
-// Snapshot calls fn while the rings hold copies of their newest records, as after
-// Stop. wrapped says, for each of Rings, that older records are gone. The events go
-// on; a ring loses what comes while it is copied, and says so in its next record.
+// Snapshot calls fn while the rings have copies of their newest records, as after
+// Stop. wrapped says for each of Rings whether older records were overwritten. The
+// events continue. Records that come while a ring is copied are lost; the next
+// record of the ring reports the loss.
 func (s *Source) Snapshot(fn func(wrapped []bool) error) error {
 	var wrapped []bool
 	for i, r := range s.open.rings {
@@ -45,8 +45,8 @@ func (s *Source) Snapshot(fn func(wrapped []bool) error) error {
 	return fn(wrapped)
 }
 
-// pause calls fn while nothing is written to a ring. A writer that had begun is
-// given the time to end: it cannot be interrupted for long.
+// pause calls fn while the kernel does not write to a ring. It first waits for
+// writers that have begun, which cannot be interrupted for long.
 func (o *opener) pause(ring int, fn func()) error {
 	k := slices.IndexFunc(o.fds, func(f eventFD) bool { return f.ring == ring })
 	if err := unix.IoctlSetInt(o.fds[k].fd, unix.PERF_EVENT_IOC_PAUSE_OUTPUT, 1); err != nil {
@@ -65,7 +65,7 @@ func waitError(op string, err error) error {
 	return &diag.Error{Op: op, Subject: "ring", Cause: err, Class: diag.Run}
 }
 
-// freeze turns the ring into one that holds its records in order.
+// freeze replaces the ring's memory by a copy with the records in order.
 func (r *ring) freeze() {
 	head := r.head()
 	size := uint64(len(r.data))
@@ -88,12 +88,12 @@ func (r *ring) freeze() {
 		copy(data[top+uint64(k):top+n], r.data)
 		top += n
 	}
-	// The mapping is read-only; the page of the copy takes the tail.
+	// The mapping is read-only, so the tail is written to a page of the copy.
 	r.data, r.page = data, &unix.PerfEventMmapPage{Data_head: top}
 	r.pos, r.frozen, r.wrapped = 0, true, -head > size
 }
 
-// lengthAt is the size in the header at a position; headers never wrap.
+// lengthAt returns the size in the header at a position; headers never wrap.
 func (r *ring) lengthAt(pos uint64) uint64 {
 	return uint64(binary.LittleEndian.Uint16(r.data[pos&uint64(len(r.data)-1)+6:]))
 }

@@ -16,38 +16,39 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file follows CPUs that go offline and come back, or come for the first
-// time. When a CPU goes, the kernel detaches its events and says nothing; nobody
-// else attaches them again. So the mask of online CPUs is looked at from time to
-// time, and the events are opened anew. Events of the CPU between its return and
-// that moment are lost. Nobody knows how many, so they count as one lost event at
-// least.
+// This file follows CPUs that go offline and come back, or come online for the
+// first time. When a CPU goes offline, the kernel detaches its events without a
+// notice, and does not attach them again. So the mask of online CPUs is checked
+// from time to time, and the events are opened again. Events of the CPU between
+// its return and that moment are lost. Their number is unknown; they count as at
+// least one lost event.
 //
-// Events of tasks that are bound to a CPU outlive its absence; they are only
-// missing on CPUs that were not there when they were opened.
+// Events of tasks on a CPU survive its absence. They are missing only on CPUs
+// that were not online when the events were opened.
 
-// plugEvery is how often is looked, plugHeard where the kernel tells of CPUs that come.
-// Reading the mask takes some microseconds.
+// plugEvery is the interval of checks, plugHeard the interval if the kernel reports
+// CPUs that come online. Reading the mask takes some microseconds.
 const (
 	plugEvery = 100 * time.Millisecond
 	plugHeard = 10 * time.Second
 )
 
-// plug holds the state of the CPUs.
+// plug is the known state of the CPUs.
 type plug struct {
 	next time.Time
-	// looked is when the CPUs were looked at the last time, before the present look.
+	// looked is the time of the previous check of the CPUs, looks the time of the
+	// present one.
 	looked, looks time.Time
-	// since is, for each CPU that is online and wanted, when it came, as
-	// kernel.OnlineSince says.
+	// since has, for each wanted CPU that is online, the value of
+	// kernel.OnlineSince: when it came online.
 	since     map[int]uint64
-	gaps      uint64       // times that a CPU came and its first events were missed
-	announced map[int]bool // CPUs whose events did not open, as was said
+	gaps      uint64       // number of times that a CPU came online and its first events were missed
+	announced map[int]bool // CPUs whose events did not open, and for which a warning was given
 	same      map[uint64]uint64
 }
 
-// newPlug reads which CPUs are online now, without those that are left out; nil if that
-// cannot be read. Those that are left out come for the first time when they are seen next.
+// newPlug reads the CPUs that are online now, without those in away; nil if that fails.
+// CPUs in away are treated as new at the next check.
 func newPlug(c *Config, away []int) *plug {
 	p := &plug{looks: time.Now(), announced: map[int]bool{}, same: map[uint64]uint64{}}
 	var err error
@@ -60,7 +61,7 @@ func newPlug(c *Config, away []int) *plug {
 	return p
 }
 
-// A goneCPU is the error of an event that did not open on a CPU because that has gone
+// A goneCPU is the error if an event did not open on a CPU because the CPU has gone
 // offline since the CPUs were listed.
 type goneCPU struct {
 	cpu int
@@ -69,8 +70,9 @@ type goneCPU struct {
 
 func (g *goneCPU) Unwrap() error { return g.error }
 
-// wentOffline reports that an event did not open on a place since its CPU has gone. One that
-// is back by now has gone as well: what was opened there before is dead.
+// wentOffline reports that an event did not open on a place because its CPU has gone
+// offline. That includes a CPU that is back already, since events that were opened there
+// before are detached.
 func (o *opener) wentOffline(p place, err error) bool {
 	if p.cpu < 0 || o.plug == nil || !errors.Is(err, unix.ENODEV) {
 		return false
@@ -81,20 +83,20 @@ func (o *opener) wentOffline(p place, err error) bool {
 	return unread == nil && listed && (!online || since != was) || opensNothing(p.cpu)
 }
 
-// opensNothing reports that a CPU takes no event at all: it does so a while before the
-// list says that it is offline, and after it says that it is online.
+// opensNothing reports that no event opens on a CPU. This is so for a while before the
+// list of online CPUs lacks the CPU, and after the list has it again.
 func opensNothing(cpu int) bool {
 	a := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY,
 		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
 	return tryOn(&a, -1, cpu) == unix.ENODEV
 }
 
-// offline is the warning about a CPU that went.
+// offline returns the warning for a CPU that went offline.
 func offline(cpu int) error {
 	return diag.Errorf(diag.Run, "watch", "CPUs", "CPU %d went offline; nothing is missed while it is", cpu)
 }
 
-// online are the CPUs that are online and wanted.
+// online returns the wanted CPUs that are online.
 func (p *plug) online(c *Config) (map[int]uint64, error) {
 	since, err := kernel.OnlineSince(kernel.Roots{})
 	if t := &c.Target; t.CPUs != nil {
@@ -103,7 +105,7 @@ func (p *plug) online(c *Config) (map[int]uint64, error) {
 	return since, err
 }
 
-// follow opens the events on CPUs that have come.
+// follow opens the events on CPUs that have come online.
 func (s *Source) follow(now time.Time) {
 	p := s.plug
 	if p == nil || s.stopped || now.Before(p.next) && !s.poll.CPUs {
@@ -115,7 +117,7 @@ func (s *Source) follow(now time.Time) {
 	}
 	since, err := p.online(&s.cfg)
 	if err != nil {
-		return // the next look may tell
+		return // the next check may succeed
 	}
 	p.looked, p.looks = p.looks, now
 	for _, cpu := range slices.Sorted(maps.Keys(p.since)) {
@@ -130,13 +132,13 @@ func (s *Source) follow(now time.Time) {
 		}
 		gap, err := s.openCPU(cpu)
 		switch {
-		case errors.Is(err, unix.ENODEV): // gone again
+		case errors.Is(err, unix.ENODEV): // offline again
 		case err != nil && !p.announced[cpu]:
 			p.announced[cpu] = true
 			s.warn(err)
 		case err == nil:
 			p.since[cpu] = since[cpu]
-			s.bells.Close() // they are made again, with those of the new CPU
+			s.bells.Close() // they are made again, including the new CPU
 			delete(p.announced, cpu)
 			if gap {
 				p.gaps++
@@ -148,8 +150,8 @@ func (s *Source) follow(now time.Time) {
 	}
 }
 
-// Gaps is how often a CPU came online and its first events were missed. Rings
-// tell it themselves, as losses.
+// Gaps returns the number of times that a CPU came online and its first events
+// were missed. The rings also report them as losses.
 func (s *Source) Gaps() uint64 {
 	if s.plug == nil {
 		return 0
@@ -157,8 +159,8 @@ func (s *Source) Gaps() uint64 {
 	return s.plug.gaps
 }
 
-// SameID is the id of the event among those that Opened lists, if id belongs to
-// an event that was opened later in its place, on a CPU that came.
+// SameID returns the id in Opened for an event that was opened later on a CPU
+// that came online; other ids are returned unchanged.
 func (s *Source) SameID(id uint64) uint64 {
 	if s.plug == nil {
 		return id
@@ -166,19 +168,19 @@ func (s *Source) SameID(id uint64) uint64 {
 	return s.plug.sameID(id)
 }
 
-// openCPU opens the events on a CPU that came online. gap says that events of
-// before may be missing.
+// openCPU opens the events on a CPU that came online. gap says that earlier
+// events may be missing.
 func (s *Source) openCPU(cpu int) (gap bool, err error) {
 	i := slices.IndexFunc(s.att.rings, func(k ringKey) bool { return k.cpu == cpu })
 	known := i >= 0
 	if known && s.att.inherit {
-		return false, nil // these events are the tasks'
+		return false, nil // events of tasks survive the CPU's absence
 	}
 	if !known {
 		i = s.addPlaces(cpu)
 	}
 	if s.cfg.projected() && !known {
-		// Programs count the records that they could not send.
+		// Programs count the records that they could not send before.
 		if err := s.openBuffer(cpu); err != nil {
 			return false, err
 		}
@@ -206,7 +208,8 @@ func (s *Source) openCPU(cpu int) (gap bool, err error) {
 	return true, err
 }
 
-// addPlaces adds a CPU to the attachment: it copies the places of another CPU.
+// addPlaces adds a CPU to the attachment, with copies of the places of another
+// CPU.
 func (s *Source) addPlaces(cpu int) (ring int) {
 	a := s.att
 	ring = len(a.rings)
@@ -235,8 +238,8 @@ func (s *Source) dropPlaces(ring int) {
 	s.pollFD, s.cursor = s.pollFD[:ring], s.cursor[:ring]
 }
 
-// later are threads of the target's processes that were made after it was
-// resolved: on a CPU that is new they have no event to inherit.
+// later returns the threads of the target's processes that were made after the
+// target was resolved. On a new CPU they have not inherited events.
 func (a *attachment) later() (tids []int) {
 	if !a.inherit {
 		return nil
@@ -286,8 +289,8 @@ func (s *Source) openAgain(cpu int) error {
 	return nil
 }
 
-// takeOver replaces the events of the ring that the kernel has detached, if
-// there are any, with those that were opened at index from and later.
+// takeOver replaces the detached events of the ring, if any, by the events that
+// were opened at index from and later.
 func (s *Source) takeOver(i, from int, old *ring) error {
 	o := s.open
 	fresh := slices.Clone(o.fds[from:])
@@ -352,8 +355,8 @@ func (s *Source) takeOver(i, from int, old *ring) error {
 	return nil
 }
 
-// alias has samples of an event on a new CPU told from others' by the id of the
-// same event on another CPU, which is among fds.
+// alias records that the id of an event on a new CPU stands for the id of the
+// same event on another CPU, which is in fds.
 func (p *plug) alias(f *eventFD, fds []eventFD) {
 	for _, have := range fds {
 		if have.stream == f.stream {
@@ -370,8 +373,9 @@ func (p *plug) sameID(id uint64) uint64 {
 	return id
 }
 
-// untold is how many of the lost records, of events that were closed, no LOST
-// record of the ring tells of. Those that do are settled then.
+// untold returns the number of lost records, of events that were closed, for
+// which the ring has no LOST record. The others are then subtracted from
+// lostSeen.
 func (r *ring) untold(lost uint64) uint64 {
 	if r.backward {
 		return lost
@@ -385,7 +389,8 @@ func (r *ring) untold(lost uint64) uint64 {
 	return lost - min(lost, before)
 }
 
-// carry has a counter go on from the value of the one that it replaces.
+// carry makes a counter continue from the value of the counter that it
+// replaces.
 func (f *eventFD) carry(was *eventFD) {
 	f.base = was.base
 	var b [24]byte // value, time enabled, time running

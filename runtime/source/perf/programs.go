@@ -2,34 +2,38 @@ package perf
 
 import "ppscript/runtime/record/sent"
 
-// This file attaches the programs that send events, and the tasks that they pick.
+// This file attaches the programs that send events, and adapts the attachment,
+// since programs select the tasks.
 
-// Programs starts and stops the programs that send projected records.
+// Programs has the functions that start and stop the programs of events with a
+// Projection.
 type Programs struct {
-	// Records are the records of operators in programs.
+	// Records describes the records of derived events.
 	Records []sent.Record
 	// Buffer makes the BPF ring buffer of a CPU, of size bytes, and returns its
 	// descriptor. The programs wake its reader when wake bytes wait.
 	Buffer func(cpu, size, wake int) (fd int, err error)
-	// Prompt has each record in a buffer wake the reader.
+	// Prompt makes each record in a buffer wake the reader.
 	Prompt bool
-	// Attach is called when everything can be read and before a workload runs.
-	// root is its process, 0 without one.
+	// Attach attaches the programs. It is called when the buffers can be read,
+	// before a workload runs. root is the workload's process, 0 without one.
 	Attach func(root int) error
-	// Detach returns when nothing is sent any more.
+	// Detach detaches the programs. After it has returned, they send no more
+	// records.
 	Detach func() error
-	// Wake changes how many bytes have to wait in the buffer of a CPU; nil if
-	// that cannot be changed.
+	// Wake changes the number of waiting bytes at which the buffer of a CPU
+	// wakes the reader; nil if it cannot be changed.
 	Wake func(cpu, wake int) error
-	// Untold is how many records did not fit into the buffer of a CPU, of
-	// which no record tells yet.
+	// Untold returns the number of records that did not fit into the buffer of
+	// a CPU and for which no record about the loss was sent so far.
 	Untold func(cpu int) (uint64, error)
-	// Late is the buffer of texts that are read when a system call ends, and its
-	// size; false, or nil, if there is none.
+	// Late returns the descriptor and size of the buffer for texts that are read
+	// when a system call ends (package latetext); false if there is none. May be
+	// nil.
 	Late func() (fd, size int, ok bool)
 }
 
-// projected reports that some event is sent by a program.
+// projected reports that programs send the events.
 func (c *Config) projected() bool {
 	for i := range c.Events {
 		if c.Events[i].Projection != nil {
@@ -39,8 +43,8 @@ func (c *Config) projected() bool {
 	return false
 }
 
-// byPrograms turns an attachment to tasks into one to CPUs: the programs pick
-// the tasks.
+// byPrograms changes an attachment to tasks to an attachment to CPUs, since the
+// programs select the tasks.
 func (c *Config) byPrograms(a *attachment, cpus []int) {
 	if !c.projected() {
 		return
@@ -60,7 +64,7 @@ func (s *Source) attachPrograms() error {
 	}
 	root := 0
 	if s.tasks.workload != nil {
-		root = s.tasks.workload.PID() // also of another thread, once it executes the command
+		root = s.tasks.workload.PID() // the thread that executes the command will have this number
 	}
 	return s.cfg.Programs.Attach(root)
 }

@@ -6,19 +6,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file is about samples that bring the values of counters with them
-// (PERF_SAMPLE_READ): of their own, or of a whole group. A reader makes
-// samples of the differences between such values, and needs the samples
-// themselves without values.
+// This file reads samples with values of counters (PERF_SAMPLE_READ), of the
+// event itself or of a whole group. Package perfdata makes samples from the
+// differences of these values, and removes the values from the samples.
 
 // A Reading is the value that a counter had when a sample was taken.
 type Reading struct{ ID, Value uint64 }
 
-// Reads reports that samples bring the values of counters.
+// Reads reports that samples have values of counters.
 func (l *Layout) Reads() bool { return l.read != 0 }
 
-// Readings appends the counters of a sample, that of the leader of a group first.
-// False means that the record is damaged, or does not say whose the values are.
+// Readings appends the counters of a sample, the leader of a group first; false
+// if the record is damaged, or has values without ids.
 func (l *Layout) Readings(dst []Reading, rec []byte) ([]Reading, bool) {
 	if l.read == 0 || len(rec) < l.fixed {
 		return dst, false
@@ -51,7 +50,7 @@ func (l *Layout) Readings(dst []Reading, rec []byte) ([]Reading, bool) {
 	return dst, true
 }
 
-// IDOffset is where samples have their id; 0 if they have none.
+// IDOffset returns the offset of the id in samples; 0 if they have none.
 func (l *Layout) IDOffset() int {
 	if l.id != 0 {
 		return l.id
@@ -59,7 +58,8 @@ func (l *Layout) IDOffset() int {
 	return l.id2
 }
 
-// TID is the thread of a sample; -1 if it is too short, or does not say.
+// TID returns the thread of a sample; -1 if the sample is too short or has no
+// thread.
 func (l *Layout) TID(rec []byte) int32 {
 	if l.tid == 0 || len(rec) < l.fixed {
 		return -1
@@ -67,7 +67,8 @@ func (l *Layout) TID(rec []byte) int32 {
 	return int32(le32(rec, l.tid+4))
 }
 
-// Counted is how a sample looks that AppendCounted makes of one of f.
+// Counted returns the format of the samples that AppendCounted makes from
+// samples with format f.
 func (f Format) Counted(raw bool) Format {
 	f.SampleType = f.SampleType&^unix.PERF_SAMPLE_READ | unix.PERF_SAMPLE_PERIOD
 	f.ReadFormat = 0
@@ -77,10 +78,10 @@ func (f Format) Counted(raw bool) Format {
 	return f
 }
 
-// AppendCounted appends a sample as one of the counter id, which counted period
-// since the one before: without the values of counters, and without the raw data
-// of another event unless raw is set. False means that the record is damaged; dst
-// is as it was then.
+// AppendCounted converts rec to a sample of the counter id, with period as the
+// period, and appends it to dst. The new sample has no values of counters, and
+// raw data only if raw is set. If the record is damaged, it returns false and dst
+// unchanged.
 func (l *Layout) AppendCounted(dst, rec []byte, id, period uint64, raw bool) ([]byte, bool) {
 	if len(rec) < l.fixed || l.read == 0 {
 		return dst, false
@@ -118,7 +119,8 @@ func (l *Layout) AppendCounted(dst, rec []byte, id, period uint64, raw bool) ([]
 	return dst, true
 }
 
-// rawIn is where the raw data of a sample lies, whose callchain is at at.
+// rawIn returns the offsets of the raw data in a sample whose callchain is at
+// offset at.
 func (l *Layout) rawIn(rec []byte, at int) (begin, end int, ok bool) {
 	if at > len(rec) {
 		return 0, 0, false

@@ -8,27 +8,28 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file reads the bodies of records that are not samples. They are rare,
-// so the readers copy what they return: it outlives the event.
+// This file decodes the bodies of records that are not samples. They are rare,
+// so the results are copies, which stay valid after the event.
 //
-// None of them needs the Layout: a SampleID at the end of the record follows
-// the members that are read, and texts end at their NUL.
+// No function here needs the Layout: the SampleID follows the members that are
+// decoded, and texts end with a NUL.
 
-// A Comm says that a thread got another name.
+// A Comm is a new name of a thread.
 type Comm struct {
 	PID, TID int32
 	Name     string
-	Exec     bool // by execve, not by prctl or /proc
+	Exec     bool // changed by execve, not by prctl or /proc
 }
 
-// A Task is a fork or an exit. Of an exit, the parent is the one that reaps.
+// A Task is a fork or an exit. For an exit, the parent is the process that
+// waits for the task.
 type Task struct {
 	PID, TID   int32
 	PPID, PTID int32
 	Time       event.Time
 }
 
-// A Mapping is an executable (or, with mmap_data, any) memory mapping.
+// A Mapping is a new memory mapping: an executable one or, with mmap_data, any.
 type Mapping struct {
 	PID, TID     int32
 	Addr, Len    uint64
@@ -37,18 +38,19 @@ type Mapping struct {
 	Ino, InoGen  uint64
 	Prot, Flags  uint32 // PROT_*, MAP_*; 0 for MMAP records
 	Name         string // file, "//anon", "[vdso]", ...
-	BuildID      []byte // instead of device and inode; nil if not recorded
-	Kernel, Data bool   // by a kernel module; not executable
+	BuildID      []byte // replaces device and inode; nil if not recorded
+	Kernel, Data bool   // Kernel: code of the kernel or a module; Data: not executable
 }
 
-// lost says that the kernel dropped Count records for want of room.
+// lost is a loss: the kernel dropped Count records since the ring was full.
 type lost struct {
 	ID    uint64 // of the event; 0 in LOST_SAMPLES
 	Count uint64
 }
 
-// bodyOf is the record's type, misc bits and the bytes behind the header;
-// ok is false if it is of none of the types, or shorter than least.
+// bodyOf returns the record's type, misc bits and the bytes after the header;
+// ok is false if the record has none of the types, or a body shorter than
+// least.
 func bodyOf(e *event.Event, least int, types ...uint32) (typ uint32, misc uint16, body []byte, ok bool) {
 	if len(e.Rec) < headerSize+least {
 		return 0, 0, nil, false
@@ -125,8 +127,8 @@ func DecodeMmap(e *event.Event) (Mapping, bool) {
 	if len(b) < 64 {
 		return Mapping{}, false
 	}
-	// The kernel leaves the bit in records for others when any event of the
-	// machine asks for build-ids; they have the number of a device there.
+	// If any event of the machine uses build-ids, the kernel also sets the bit
+	// in records for other events, which have a device number at this offset.
 	if n := le32(b, 32) & 0xff; misc&unix.PERF_RECORD_MISC_MMAP_BUILD_ID != 0 && n > 0 && n <= 20 &&
 		le32(b, 32) == n {
 		m.BuildID = bytes.Clone(b[36 : 36+n])

@@ -6,17 +6,17 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file reads the records about kernel text, namespaces and cgroups.
-// Their events are of Kind Other.
+// This file decodes the records about kernel code and cgroups. Their events
+// have Kind Other.
 
-// A Cgroup is a cgroup that was made.
+// A Cgroup is a new cgroup.
 type Cgroup struct {
 	ID   uint64
 	Path string
 }
 
-// A Ksymbol is a piece of kernel text that came or went: a BPF program, a
-// trampoline.
+// A Ksymbol is a piece of kernel code that was added or removed: a BPF program,
+// a trampoline.
 type Ksymbol struct {
 	Addr       uint64
 	Len        uint32
@@ -34,7 +34,7 @@ type BPFEvent struct {
 }
 
 // A TextPoke is a change of the kernel's code while it runs: a patched jump, a
-// trampoline. Old is empty for code that is new.
+// trampoline. Old is empty for new code.
 type TextPoke struct {
 	Addr     uint64
 	Old, New []byte

@@ -13,13 +13,13 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A ring is one mapped buffer. Positions are the kernel's own: bytes since the
-// ring was made.
+// A ring is one mapped buffer. Positions are bytes since the ring was made, as
+// in the kernel.
 //
-// The kernel writes a record that does not fit before the end in two pieces.
-// Mapping the data twice in a row would hide that, but kernels since 6.17
-// refuse to split the mapping, so such a record is copied to scratch. There is
-// at most one between two releases, since the ring has one end.
+// The kernel writes a record that does not fit before the end of the memory in
+// two pieces. Mapping the data twice in a row would hide that, but kernels
+// since 6.17 refuse such a mapping. So such a record is copied to scratch.
+// There is at most one between two releases.
 type ring struct {
 	memory
 	bounds
@@ -31,12 +31,12 @@ type ring struct {
 	dec   *Decoder
 	index int32
 	cpu   int32 // -1 if the ring is a thread's
-	ended bool  // nothing more will come
+	ended bool  // no more records will come
 
-	scratch []uint64 // aligned, so that callchains in it are views too
+	scratch []uint64 // aligned, so that callchains can be views of it
 
-	// lostSeen adds up the LOST records. After Stop, final holds a record
-	// for the losses that the kernel had no chance to report.
+	// lostSeen is the sum of the LOST records. After Stop, final has a record
+	// for the losses that the kernel could not report.
 	lostSeen uint64
 	final    []byte
 	aside    lostAside
@@ -44,55 +44,56 @@ type ring struct {
 	stat RingStats
 }
 
-// A memory is what a ring is mapped to.
+// A memory is the mapped memory of a ring.
 type memory struct {
 	mem  []byte                  // the whole mapping
 	page *unix.PerfEventMmapPage // its first page
 	data []byte                  // the rest; len is a power of two
-	// spool, if not nil, is where the records are read from: data is its memory.
+	// spool, if not nil, has copies of the records, and data is its memory.
 	spool *spool
-	base  uint64 // the position that is at the beginning of data
+	base  uint64 // the position at the begin of data
 	begin uint64 // the position of the first record in mem
 }
 
-// The bounds of a ring, or of a buffer, are how far it was read, and can be.
+// bounds are the read position of a ring or buffer, and the positions up to
+// which it can be read.
 type bounds struct {
 	pos            uint64 // after the last record read
 	known, visible uint64
-	first          uint64 // head at the first of the two looks
+	first          uint64 // head at the first of the two looks of Poll
 }
 
-// ringChain holds the buffers that continue the ring of a CPU that was offline, see continued.go.
+// ringChain has the buffers that continue the ring of a CPU that was offline, see continued.go.
 type ringChain struct {
 	marks   []mark
-	retired [][]byte // mappings that were read, and may have views
-	carried uint64   // lost records that are told for good
+	retired [][]byte // mappings that were read, and of which events may be views
+	carried uint64   // lost records that the next event about a loss reports
 }
 
-// A choice is whose samples are wanted; all are if it is empty.
+// A choice selects the wanted samples; the zero value selects all.
 type choice struct {
-	from   uint64  // where the run begins: samples before it came while other events did not count yet
-	to     uint64  // where it ends, 0 before: samples behind it came while others counted no longer
-	only   []int32 // processes
+	from   uint64  // begin of the run: earlier samples came before all events were enabled
+	to     uint64  // end of the run, 0 until then: later samples came while events were being disabled
+	only   []int32 // only samples of these processes; nil for all
 	family *family
-	looked uint64 // after the last record that family learned from
+	looked uint64 // position up to which FORK records were read for family
 }
 
-// A newest is a ring that keeps the newest records.
+// newest is the state of a backward ring, which keeps the newest records.
 type newest struct {
 	backward bool
-	frozen   bool // its writer has stopped: it can be read
-	wrapped  bool // then: its first records are gone
+	frozen   bool // the kernel does not write to it: it can be read
+	wrapped  bool // when frozen: its first records were overwritten
 }
 
-// A room is how near the kernel was to having none left.
+// A room records whether the ring was full.
 type room struct {
-	// suspect is the position behind which records may have been lost: that of
-	// the head when there was hardly any room left. tight says that it is the
-	// end of the visible part.
+	// suspect is the position after which records may have been lost: the head
+	// when the ring was almost full. tight says that suspect is the end of the
+	// visible part.
 	suspect uint64
 	tight   bool
-	tail    uint64 // the released part ends here
+	tail    uint64 // end of the released part
 }
 
 // RingStats is the traffic of one ring.
@@ -105,7 +106,7 @@ type RingStats struct {
 	Lost      uint64 `json:"lost,omitempty"`
 	Corrupt   uint64 `json:"corrupt,omitempty"` // records that were not decoded
 	Throttled uint64 `json:"throttled,omitempty"`
-	PeakBytes uint64 `json:"peak_bytes"` // most that was waiting at a Poll
+	PeakBytes uint64 `json:"peak_bytes"` // most bytes that waited at a Poll
 }
 
 func mapRing(fd, dataSize, pageSize int, writable bool) (*ring, error) {
@@ -142,7 +143,7 @@ func (r *ring) unmap() error {
 	return err
 }
 
-// readable is the position up to which there are records to read.
+// readable returns the position up to which records can be read.
 func (r *ring) readable() uint64 {
 	if r.backward && !r.frozen {
 		return 0
@@ -153,8 +154,8 @@ func (r *ring) readable() uint64 {
 	return r.whole(r.head()) + uint64(len(r.final))
 }
 
-// head is where the kernel, or the spool, writes next. The load orders the reads
-// of the records after it.
+// head returns the position at which the kernel, or the spool, writes next. The
+// load is ordered before the reads of the records.
 func (r *ring) head() uint64 {
 	if r.spool != nil {
 		return r.spool.copied.Load()
@@ -165,7 +166,8 @@ func (r *ring) head() uint64 {
 	return r.begin + atomic.LoadUint64(&r.page.Data_head)
 }
 
-// written is where the kernel writes next, whether or not the spool has taken what is before.
+// written returns the position at which the kernel writes next, even if the spool has not
+// copied all records before it.
 func (r *ring) written() uint64 {
 	if r.spool != nil {
 		return r.spool.head()
@@ -173,7 +175,7 @@ func (r *ring) written() uint64 {
 	return r.head()
 }
 
-// at is where in data a position is.
+// at returns the offset of a position in data.
 func (r *ring) at(pos uint64) uint64 { return (pos - r.base) & uint64(len(r.data)-1) }
 
 // Bounds implements event.Ring.
@@ -186,7 +188,7 @@ func (b *bounds) Pos() uint64 { return b.pos }
 func (r *ring) Release() {
 	if r.page != nil {
 		r.suspectLoss()
-		// The final record is no part of the ring.
+		// The final record is not in the ring's memory.
 		r.tail = min(r.pos, r.end())
 		if r.spool != nil {
 			r.spool.released.Store(r.tail)
@@ -199,8 +201,9 @@ func (r *ring) Release() {
 	}
 }
 
-// suspectLoss notes where the ring is full: the next record does not fit, and
-// the kernel says so only with a later one that does.
+// suspectLoss records the position at which the ring is full: the next record
+// does not fit, and the kernel reports that loss only with a later record that
+// fits.
 func (r *ring) suspectLoss() {
 	if r.backward || r.last() != nil {
 		return
@@ -218,19 +221,19 @@ func (r *ring) suspectLoss() {
 	}
 }
 
-// look moves the end of the visible part. Until there is more to see, a ring
-// that was full stays tight: it may be empty by then, and full again.
+// look moves the end of the visible part. A ring that was full stays tight
+// until more becomes visible, since it may have been emptied and filled again.
 func (r *ring) look(visible uint64) {
 	r.tight = visible == r.suspect && visible != 0 || r.tight && visible == r.visible
 	r.visible = visible
 	r.suspectLoss()
 }
 
-// Tight reports that records may have been lost behind the last visible one
-// and that no record tells of it yet. Package order asks.
+// Tight reports that records may have been lost after the last visible one,
+// without a record about the loss so far. Package order calls it.
 func (r *ring) Tight() bool { return r.tight }
 
-// end is the position after the last record in the ring's memory.
+// end returns the position after the last record in the ring's memory.
 func (r *ring) end() uint64 { return r.visible - uint64(len(r.final)) }
 
 // Read implements event.Ring.
@@ -246,7 +249,7 @@ func (r *ring) Read(dst []event.Event, until uint64) int {
 // Fast path: this loop runs for every record.
 func (r *ring) read(dst []event.Event, until, end uint64) int {
 	n := 0
-	pos := r.pos // until may lie inside a record, which is then read
+	pos := r.pos // until may be inside of a record, which is then read
 	until = min(until, r.visible)
 	if pos >= until {
 		return 0 // base may be about to change
@@ -269,7 +272,7 @@ func (r *ring) read(dst []event.Event, until, end uint64) int {
 		// Headers are aligned to 8 bytes and never wrap.
 		size := uint64(binary.LittleEndian.Uint16(r.data[off+6:]))
 		if size < headerSize || size&7 != 0 || size > end-pos {
-			// Nothing tells where the next record starts.
+			// The start of the next record is unknown.
 			r.stat.Corrupt++
 			pos = end
 			break
@@ -316,12 +319,13 @@ func (r *ring) read(dst []event.Event, until, end uint64) int {
 	return n
 }
 
-// inOrder puts records that were written late in their places. The kernel stamps a
-// record before it makes room for it in the ring; an interrupt in between writes
-// records of its own, which come first and have later times. FORK, EXIT and the
-// like take longest: some 10 us, and of a guest the hypervisor may take the CPU
-// away there. Nothing moves across a loss, which is told by its place. One whose
-// place is in an earlier batch stays behind; package order counts it as late.
+// inOrder sorts records that were written late. The kernel reads the time of a
+// record before it reserves room in the ring. If an interrupt writes records in
+// between, these come first and have later times. For FORK, EXIT and similar
+// records that interval is longest: some 10 us, and in a guest the hypervisor may
+// take the CPU away meanwhile. Records are not moved across a loss, whose position
+// matters. A record that belongs to an earlier batch is not moved; package order
+// counts it as late.
 //
 // Fast path: the loop's conditions run for every record, its body rarely.
 func inOrder(evs []event.Event) {
@@ -339,7 +343,8 @@ func inOrder(evs []event.Event) {
 	}
 }
 
-// unwrap copies the record at off that continues at the ring's start.
+// unwrap copies a record at off that continues at the start of the ring's
+// memory.
 func (r *ring) unwrap(off, size uint64) []byte {
 	if uint64(len(r.scratch))*8 < size {
 		r.scratch = make([]uint64, size/8)
@@ -350,7 +355,7 @@ func (r *ring) unwrap(off, size uint64) []byte {
 	return rec
 }
 
-// note keeps count of the records that are about the ring itself.
+// note counts the records about the ring itself, such as LOST.
 //
 // Slow path: such records are rare.
 func (r *ring) note(e *event.Event) {
@@ -371,17 +376,18 @@ func (r *ring) note(e *event.Event) {
 	}
 }
 
-// A lostAside is the records about tasks among those that a ring with events lost. The kernel's LOST records
-// count both; what the dummies lost their own counters say. These may be ahead of the LOST records, which
-// come when there is room again: no more is taken from one than it tells of, and the last one, which
-// addFinal makes, settles the sum.
+// A lostAside counts the side records among the lost records of a ring with events. The kernel's
+// LOST records count both kinds; the counters of the dummy events have the lost side records. These
+// counters may be ahead of the LOST records, which are written only when there is room again. So at
+// most the count of a LOST record is subtracted from it, and the last one, made by addFinal,
+// corrects the sum.
 type lostAside struct {
 	dummies  []eventFD
-	closed   uint64 // lost of dummies that were closed
+	closed   uint64 // lost side records of dummies that were closed
 	reported uint64
 }
 
-// of is how many of count lost records are no events.
+// of returns how many of count lost records are side records.
 func (a *lostAside) of(count uint64) uint64 {
 	lost := a.closed
 	for i := range a.dummies {
@@ -394,7 +400,7 @@ func (a *lostAside) of(count uint64) uint64 {
 	return n
 }
 
-// close is told that a dummy is about to be closed, which lost so many records.
+// close records the losses of a dummy before it is closed.
 func (a *lostAside) close(f *eventFD, lost uint64) {
 	at := slices.IndexFunc(a.dummies, func(d eventFD) bool { return d.fd == f.fd })
 	if at >= 0 {
@@ -404,14 +410,14 @@ func (a *lostAside) close(f *eventFD, lost uint64) {
 }
 
 // addFinal appends a LOST record that the kernel did not write, for count
-// records lost since its last one.
+// records that were lost after its last one.
 func (r *ring) addFinal(id, count uint64) {
 	r.final = lostRecord(id, count)
 	r.visible += uint64(len(r.final))
 	r.known = r.visible
 }
 
-// lostWaiting adds up the LOST records that have not been read yet.
+// lostWaiting returns the sum of the LOST records that are not read so far.
 func (r *ring) lostWaiting() uint64 {
 	var n uint64
 	r.walk(r.pos, r.head(), func(data []byte, off uint64) {
@@ -426,8 +432,8 @@ func recordSize(data []byte, off uint64) uint64 {
 	return uint64(binary.LittleEndian.Uint16(data[off+6:]))
 }
 
-// walk calls fn for each record from pos up to end, wherever it lies, and returns
-// the position after the last one that is whole. Headers do not wrap.
+// walk calls fn for each record from pos up to end, in all buffers of the ring,
+// and returns the position after the last complete record. Headers do not wrap.
 func (r *ring) walk(pos, end uint64, fn func(data []byte, off uint64)) uint64 {
 	for pos < end {
 		data, base, until := r.span(pos, end)

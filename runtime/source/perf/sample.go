@@ -12,9 +12,9 @@ import (
 func le64(b []byte, off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
 func le32(b []byte, off int) uint32 { return binary.LittleEndian.Uint32(b[off:]) }
 
-// Sample fills e from rec, a whole PERF_RECORD_SAMPLE, and sets every member
-// but Ring; Stream becomes nil. False means that the record contradicts the
-// layout; e is then undefined. The event views rec.
+// Sample sets e from rec, a whole PERF_RECORD_SAMPLE; it sets every member
+// except Ring, and Stream to nil. It returns false if the record does not fit
+// the layout; e is then undefined. The event is a view of rec.
 func (l *Layout) Sample(rec []byte, e *event.Event) bool { return l.sample(rec, e, nil) }
 
 // sample is Sample for a stream.
@@ -24,7 +24,7 @@ func (l *Layout) sample(rec []byte, e *event.Event, stream *event.Stream) bool {
 	if len(rec) < l.least {
 		return false
 	}
-	// All fixed members lie before least, so the loads need no bounds checks.
+	// All fixed members are before least, so the loads need no bounds checks.
 	p := unsafe.Pointer(unsafe.SliceData(rec))
 	e.Time = event.Time(load64(p, l.time) & l.timeAnd)
 	who := load64(p, l.tid) | l.tidOr
@@ -54,7 +54,7 @@ func (l *Layout) sample(rec []byte, e *event.Event, stream *event.Stream) bool {
 func load64(p unsafe.Pointer, off int) uint64 { return *(*uint64)(unsafe.Add(p, off)) }
 func load32(p unsafe.Pointer, off int) uint32 { return *(*uint32)(unsafe.Add(p, off)) }
 
-// moving finds the raw data behind members of varying size.
+// moving finds the raw data after members of variable size.
 func (l *Layout) moving(rec []byte) (raw []byte, ok bool) {
 	off := l.fixed
 	if l.read != 0 && l.ReadFormat&unix.PERF_FORMAT_GROUP != 0 {
@@ -89,7 +89,7 @@ func (l *Layout) moving(rec []byte) (raw []byte, ok bool) {
 	return rec[off : off+int(n) : off+int(n)], true
 }
 
-// fill is Sample for every other record: time, thread and CPU come from the
+// fill is like Sample for other records: time, thread and CPU are read from the
 // SampleID if there is one.
 func (l *Layout) fill(rec []byte, e *event.Event) {
 	id, _ := l.SampleID(rec)
@@ -101,7 +101,7 @@ func (l *Layout) fill(rec []byte, e *event.Event) {
 // samples. PID, TID and CPU are -1, the others 0, if absent.
 type SampleID struct {
 	Time     event.Time
-	ID       uint64 // of the event whose ring it is
+	ID       uint64 // id of the event to whose ring the record was written
 	StreamID uint64
 	PID, TID int32 // the thread that ran; not the subject of the record
 	CPU      int32

@@ -9,9 +9,10 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// refuseSilent refuses breakpoints on machines where they open and never fire:
-// "no events came" would be taken for "nothing was written". try finds out, by
-// a breakpoint of our own; where it cannot, nothing is refused.
+// refuseSilent refuses breakpoints on machines where they open but never fire:
+// a user would conclude from the missing events that the memory was not
+// accessed. try tests that with a breakpoint in this process; if it cannot,
+// breakpoints are not refused.
 func refuseSilent(ms []member, try func() kernel.Trial) error {
 	i := slices.IndexFunc(ms, func(m member) bool {
 		return m.attr.Type == unix.PERF_TYPE_BREAKPOINT && !m.ev.Optional
@@ -29,9 +30,9 @@ func refuseSilent(ms []member, try func() kernel.Trial) error {
 		WithHint("%s; see: ppscript doctor", kernel.SilentBreakpointsFix)
 }
 
-// refuseAlike refuses several events that count the same hit of the kernel's software, since
-// it tells their samples apart no more: all have the id of the one that the hit came to first
-// (6.3, perf_prepare_sample in kernel/events/core.c).
+// refuseAlike refuses several events that count the same hits of a software event, since
+// their samples cannot be distinguished: all have the id of the event to which the kernel
+// delivered the hit first (since 6.3, perf_prepare_sample in kernel/events/core.c).
 func refuseAlike(ms []member, v kernel.Version) error {
 	if !v.AtLeast(6, 3) {
 		return nil

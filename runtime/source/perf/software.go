@@ -10,9 +10,9 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file names the events that have no format in tracefs.
+// This file has the names of events without a format in tracefs.
 
-// alias is an event with the names that perf gives it; the first is shown.
+// alias is an event with its names in perf; the first name is shown.
 type alias struct {
 	names  []string
 	config uint64
@@ -52,7 +52,7 @@ var hardwareEvents = []alias{
 var (
 	caches   = []string{"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"}
 	cacheOps = []string{"load", "store", "prefetch"}
-	// cacheAbout says what caches are.
+	// cacheAbout describes the caches, in the same order.
 	cacheAbout = []string{"the first cache of data", "the first cache of instructions", "the last cache",
 		"the buffer of translations of data", "the buffer of translations of instructions",
 		"the predictor of branches", "the node's memory"}
@@ -80,26 +80,26 @@ var cacheEvents = func() []alias {
 	return as
 }()
 
-// SoftwareSchema returns the schema of a kernel-counted event, software:NAME.
-// Its fields are the members of a sample.
+// SoftwareSchema returns the schema of an event that the kernel counts,
+// software:NAME. It has only sample members.
 func SoftwareSchema(name string) (*event.Schema, error) {
 	return namedSchema("software", unix.PERF_TYPE_SOFTWARE, softwareEvents, name)
 }
 
-// HardwareSchema returns the schema of one of the CPU's own counters,
-// hardware:NAME. Whether this machine has it shows when it is opened.
+// HardwareSchema returns the schema of a counter of the CPU, hardware:NAME. It
+// does not check that this machine has the counter.
 func HardwareSchema(name string) (*event.Schema, error) {
 	return namedSchema("hardware", unix.PERF_TYPE_HARDWARE, hardwareEvents, name)
 }
 
-// CacheSchema returns the schema of a cache event, cache:NAME, as
+// CacheSchema returns the schema of a cache event, cache:NAME, such as
 // L1-dcache-loads or LLC-load-misses.
 func CacheSchema(name string) (*event.Schema, error) {
 	return namedSchema("cache", unix.PERF_TYPE_HW_CACHE, cacheEvents, name)
 }
 
-// SoftwareNames lists the names that SoftwareSchema knows, HardwareNames and
-// CacheNames likewise; each event once.
+// SoftwareNames, HardwareNames and CacheNames list the events of the three
+// functions above, each with its first name.
 func SoftwareNames() []string { return firstNames(softwareEvents) }
 func HardwareNames() []string { return firstNames(hardwareEvents) }
 func CacheNames() []string    { return firstNames(cacheEvents) }
@@ -142,11 +142,11 @@ func namedSchema(system string, typ uint32, as []alias, name string) (*event.Sch
 		WithHint("the %s events are %s", system, strings.Join(firstNames(as), " "))
 }
 
-// CountsHits reports that a counter of the schema adds 1 for each occurrence, and
-// not the time or the cycles that passed.
+// CountsHits reports that a counter of the schema adds 1 for each occurrence, not
+// time or cycles.
 func CountsHits(s *event.Schema) bool { return counts(s) && !s.Weighted() }
 
-// CountUnit is the unit of a counter of the schema: nanoseconds for the
+// CountUnit returns the unit of a counter of the schema: nanoseconds for the
 // clocks and for sched_stat_*, else occurrences.
 func CountUnit(s *event.Schema) event.Unit {
 	if s.Type == unix.PERF_TYPE_SOFTWARE && !counts(s) || s.Weighted() {

@@ -13,16 +13,16 @@ import (
 	"ppscript/runtime/system/poll"
 )
 
-// A Source is the live door: it implements event.Source over the rings of
-// perf_event_open. It is used by one goroutine. To end it from elsewhere, the
-// context of Poll is cancelled; the owner then calls Stop, polls once more and
+// A Source implements event.Source for live events, with the rings of
+// perf_event_open. It is used by one goroutine. To end it, another goroutine
+// cancels the context of Poll; the owner then calls Stop, polls once more and
 // reads the rest.
 type Source struct {
 	cfg      Config
 	att      *attachment
 	open     *opener
-	opened   int   // descriptors
-	plug     *plug // nil if the events are on no CPU's own
+	opened   int   // number of open descriptors
+	plug     *plug // nil if CPUs are not followed
 	warnings []error
 
 	openStreams
@@ -33,36 +33,36 @@ type Source struct {
 	state
 }
 
-// openStreams lists the streams of the events that opened.
+// openStreams has the streams of the events that opened.
 type openStreams struct {
 	streams  []*event.Stream
 	byEvent  []*event.Stream // by index in Config.Events, nil if it did not open
 	byRecord []*event.Stream // by index in Programs.Records
 	late     latetext.Texts
 	layouts  map[int]*Layout // by index in Config.Events, -1 for the dummy
-	aside    bool            // records of the dummy are no events of the run
+	aside    bool            // side records are not events of the run
 }
 
-// A ringSet is where records are read from.
+// A ringSet has the rings and buffers from which records are read.
 type ringSet struct {
 	live    []*ring
 	buffers []*buffer
 	rings   []event.Ring // both
-	pump    *pump        // of the rings with spools; nil if there are none
+	pump    *pump        // for the rings with spools; nil if there are none
 }
 
-// A waking is how Poll is woken.
+// A waking has the descriptors that wake Poll.
 type waking struct {
 	poll    *poll.Poller
 	pollFD  []int // by ring of the attachment: the descriptor that poll watches
-	cursor  []int // and where in open.fds to look for the next one
+	cursor  []int // by ring: index in open.fds at which the search for the next descriptor begins
 	wakeups uint64
 }
 
-// A state is how far a source is, and for whom it is open.
+// A state is the state of a source, and the type for which it was opened.
 type state struct {
-	stopped  bool // the events are disabled, the rings get no more
-	off      bool // Switch has none come
+	stopped  bool // the events are disabled, the rings get no more records
+	off      bool // Switch has disabled the events
 	eof      bool
 	counting bool // for Counters, and for Hooks
 	hooked   bool // for Hooks
@@ -95,7 +95,7 @@ func (s *Source) Streams() []*event.Stream { return s.streams }
 // optional and did not open.
 func (s *Source) StreamOf(i int) *event.Stream { return s.byEvent[i] }
 
-// DerivedStreams are the streams of Programs.Records.
+// DerivedStreams returns the streams of Programs.Records.
 func (s *Source) DerivedStreams() []*event.Stream { return s.byRecord }
 
 // Rings implements event.Source.
@@ -104,14 +104,15 @@ func (s *Source) Rings() []event.Ring { return s.rings }
 // Warnings lists the events and threads that Open skipped.
 func (s *Source) Warnings() []error { return s.warnings }
 
-// drainEvery bounds how long records below the watermark wait, while records come.
+// drainEvery bounds the time for which records below the watermark wait, while
+// there are events.
 const drainEvery = 100 * time.Millisecond
 
-// Poll implements event.Source. It returns early when a ring has filled up to
-// the watermark, and after 100 ms when there is anything at all; after a while
-// without anything, at once with the first event. Wake ends it as well. When the
-// targets are gone or Stop was called it returns io.EOF, and ctx's error when
-// that is done; the bounds are set in either case.
+// Poll implements event.Source. It returns early when a ring has reached the
+// watermark, and after 100 ms if there are any records. After a while without
+// records, it returns at the first event. Wake also ends it. It returns io.EOF
+// when the targets have ended or Stop was called, and ctx's error when ctx is
+// done; the bounds are set in both cases.
 func (s *Source) Poll(ctx context.Context, timeout time.Duration) error {
 	s.pump.end()
 	err := s.wait(ctx, timeout)
@@ -147,7 +148,8 @@ func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
 			s.wakeups++
 		}
 		s.hangups()
-		// A caller with other sources that follow CPUs, without a Poll of their own, wants to know.
+		// Return at once also if a CPU came online: the caller may have other sources to update
+		// that are not polled.
 		early := s.poll.Called || s.poll.CPUs || len(s.rings) == 0
 		s.follow(time.Now())
 		s.poll.CPUs = false
@@ -170,14 +172,14 @@ func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
 	}
 }
 
-// settle is how long the second look waits after the first. A record is
-// stamped a little before it becomes visible; a writer that stamped before the
-// first look has published by then, unless an interrupt came in between.
+// settle is the time between the first and the second look. A record gets its
+// time a little before it becomes visible. Records with times before the first
+// look are visible at the second, unless an interrupt came in between.
 const settle = 10 * time.Microsecond
 
-// look moves the bounds of all rings and reports whether there is anything to
-// read. Where programs send the events, the rings hold records about tasks only,
-// of the whole machine: these can wait.
+// look moves the bounds of all rings and reports whether there are records to
+// read. If programs send the events, the rings have only side records of the
+// whole machine, which can wait.
 func (s *Source) look() bool {
 	some, aside := false, false
 	for _, r := range s.live {
@@ -199,7 +201,7 @@ func (s *Source) look() bool {
 	for _, r := range s.live {
 		visible := r.readable()
 		if f := s.att.family; f != nil && f.tids != nil {
-			visible = r.first // the forks of all before this are known
+			visible = r.first // all FORK records before this position were read
 		}
 		r.look(visible)
 		r.known = r.first
@@ -217,15 +219,15 @@ func (s *Source) look() bool {
 	return some || aside && !s.cfg.later()
 }
 
-// later reports that the rings hold records about tasks only, which are of use
-// once there are events.
+// later reports that the rings have only side records that are not needed
+// before there are events.
 func (c *Config) later() bool {
 	b := c.SideBand
 	return c.projected() && !b.BPF && !b.Cgroup && !b.TextPoke
 }
 
-// Stop disables the events. The next Poll shows the rest and returns
-// io.EOF.
+// Stop disables the events. The next Poll makes the remaining records visible
+// and returns io.EOF.
 func (s *Source) Stop() error {
 	if s.stopped {
 		return nil
@@ -241,8 +243,7 @@ func (s *Source) Stop() error {
 	return s.open.disable()
 }
 
-// Switch has the events of a source come, or none of them for a while; records about tasks come all the
-// time.
+// Switch enables or disables the events of a source. Side records are not affected.
 func Switch(s *Source, on bool) error {
 	if s.stopped {
 		return nil
@@ -251,8 +252,8 @@ func Switch(s *Source, on bool) error {
 	return s.open.turn(on)
 }
 
-// finish makes the end final: nothing is written to the rings any more, and
-// losses that the kernel had no chance to report are appended.
+// finish ends the source: the rings get no more records, and losses that the
+// kernel could not report are appended.
 func (s *Source) finish() error {
 	if s.eof {
 		return nil
@@ -282,7 +283,7 @@ func (s *Source) finish() error {
 }
 
 // appendLoss compares the sum of all LOST records, read or still in the ring,
-// with the events' own counters.
+// with the counters of the events, and appends a record for the difference.
 func (s *Source) appendLoss(r *ring) {
 	var total, id uint64
 	for i := range s.open.fds {
@@ -304,8 +305,8 @@ func (s *Source) appendLoss(r *ring) {
 	}
 }
 
-// WorkloadStatus is how the workload ended; false while it runs, or if there
-// is none.
+// WorkloadStatus returns the exit status of the workload; false while it runs,
+// or if there is none.
 func (s *Source) WorkloadStatus() (*os.ProcessState, bool) {
 	if s.tasks.workload == nil {
 		return nil, false
@@ -313,7 +314,7 @@ func (s *Source) WorkloadStatus() (*os.ProcessState, bool) {
 	return s.tasks.workload.Status()
 }
 
-// Close disables and closes everything. Views of ring memory die.
+// Close disables and closes all events. Views of ring memory become invalid.
 func (s *Source) Close() error {
 	var errs []error
 	s.pump.end()
@@ -333,6 +334,6 @@ func (s *Source) Close() error {
 		s.att.close()
 	}
 	errs = append(errs, s.tasks.close())
-	s.eof = true // and the rings are empty: they keep their statistics
+	s.eof = true // the rings are empty, but keep their statistics
 	return errors.Join(errs...)
 }

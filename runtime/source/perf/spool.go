@@ -10,43 +10,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file keeps rings from running full while their reader is busy for long:
-// with reading the symbols of a program that was seen for the first time, which
-// takes a second for a large one. A ring with a spool is read out of the spool's
-// memory, to which its records are copied whenever somebody polls, and every few
-// ms while nobody does. So a reader may take its time, and the kernel's ring only
-// has to hold the samples of these few ms.
+// This file prevents rings from becoming full while their reader is busy for
+// long, for example with reading the symbols of a new program, which may take a
+// second. The records of a ring with a spool are copied to the spool's memory at
+// each Poll, and every few ms between Polls, and are read from there. So the
+// kernel's ring needs room only for the samples of a few ms.
 //
-// The tempting alternative, larger rings, costs locked memory all the time, and
-// a ring of any size is full after some 100 ms where samples carry a copy of the
+// The tempting alternative, larger rings, needs locked memory all the time, and
+// even a large ring is full after some 100 ms if samples have a copy of the
 // stack.
 
-// A spool is where the records of a ring wait. Positions are the ring's positions,
-// so only the memory is another: ring.data is the spool's.
+// A spool has copies of the records of a ring until they are read. Positions are
+// those of the kernel's ring; ring.data is the spool's memory.
 type spool struct {
 	mu     sync.Mutex
 	kernel []byte // data of the kernel's ring; nil after the end
 	page   *unix.PerfEventMmapPage
 	begin  uint64 // the position of the first record in kernel
-	mem    []byte // of a buffer that followed the first one, which the ring has
+	mem    []byte // the mapping of kernel, if it is not the ring's first buffer
 	next   []*mapping
-	final  bool   // the kernel writes no more
-	used   uint64 // of the memory, since it was given back last
+	final  bool   // the kernel does not write any more
+	used   uint64 // bytes of the memory used since it was last freed
 
-	copied   atomic.Uint64 // up to which the records were copied
-	released atomic.Uint64 // up to which the reader needs them no more
+	copied   atomic.Uint64 // position up to which records were copied
+	released atomic.Uint64 // position up to which the reader has released records
 	suspect  atomic.Uint64 // see ring
 }
 
-// leastSpool is the least memory of a spool, in rings: the last content of the
-// ring has to find room as well.
+// leastSpool is the least size of a spool, as a multiple of the ring's size:
+// the last content of the ring must also fit.
 const leastSpool = 4
 
-// keptSpool is how much of its memory a spool keeps when it is empty, in bytes.
+// keptSpool is the number of bytes that an empty spool keeps in memory.
 const keptSpool = 1 << 20
 
-// addSpool puts memory of that size, rounded up to a power of two, in front of a
-// ring of the oldest records. Memory that is not used is not there.
+// addSpool adds a spool of that size, rounded up to a power of two, to a ring
+// that is not backward. Unused pages of it take no memory.
 func (r *ring) addSpool(size int) error {
 	n := leastSpool * len(r.data)
 	for n < size {
@@ -63,7 +62,7 @@ func (r *ring) addSpool(size int) error {
 	return nil
 }
 
-// close gives the memory back; nothing is taken from the ring any more.
+// close frees the memory; no more records are copied.
 func (p *spool) close(r *ring) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,11 +80,12 @@ func (p *spool) close(r *ring) error {
 	return err
 }
 
-// head is where the kernel writes next in its present buffer.
+// head returns the position at which the kernel writes next in its present
+// buffer.
 func (p *spool) head() uint64 { return p.begin + atomic.LoadUint64(&p.page.Data_head) }
 
-// follow has the records of another buffer come behind those of the present one,
-// which is not written to any more, and returns where that ends.
+// follow adds another buffer after the present one, to which the kernel does not
+// write any more, and returns the end of the present one.
 func (p *spool) follow(to *mapping) (end uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,8 +98,9 @@ func (p *spool) follow(to *mapping) (end uint64) {
 	return end
 }
 
-// turn goes on with the next buffer once all of the present one was taken; the
-// mark between them is left blank. It reports whether there is more to take.
+// turn switches to the next buffer when all records of the present one were
+// copied; the bytes of the mark between them are left empty. It reports whether
+// there is more to copy.
 func (p *spool) turn(r *ring) bool {
 	taken := p.copied.Load()
 	if len(p.next) == 0 || taken != p.head() {
@@ -119,8 +120,8 @@ func (p *spool) turn(r *ring) bool {
 	return true
 }
 
-// take copies the records that have come, as far as there is room. It is called
-// by the reader of r, and by others while the reader is busy.
+// take copies the new records, as far as there is room. It is called by the
+// reader of r, and by the pump while the reader is busy.
 func (p *spool) take(r *ring) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,10 +146,10 @@ func (p *spool) copy(r *ring) {
 	}
 	waiting := p.released.Load()
 	if waiting == from {
-		// All was read: the memory is used from its beginning again.
+		// All records were read: use the memory from its begin again.
 		r.base = from
 		if p.used > keptSpool {
-			unix.Madvise(r.data[keptSpool:], unix.MADV_DONTNEED) // or it is kept
+			unix.Madvise(r.data[keptSpool:], unix.MADV_DONTNEED) // on an error the memory is kept
 		}
 		p.used = 0
 	}
@@ -170,7 +171,7 @@ func (p *spool) copy(r *ring) {
 	p.copied.Store(until)
 }
 
-// end takes all that is left: the kernel writes no more.
+// end copies the rest after the kernel has stopped writing.
 func (p *spool) end(r *ring) {
 	p.mu.Lock()
 	p.final = true
@@ -178,7 +179,7 @@ func (p *spool) end(r *ring) {
 	p.take(r)
 }
 
-// whole is the position after the last record that ends within room.
+// whole returns the position after the last record that ends within room bytes.
 func (p *spool) whole(from, head, room uint64) uint64 {
 	pos := from
 	for pos < head {
@@ -192,19 +193,19 @@ func (p *spool) whole(from, head, room uint64) uint64 {
 	return pos
 }
 
-// pumpEvery is how long rings are left alone while nobody polls: a ring of
-// 128 KiB takes 8 ms of samples with stacks at 1 kHz.
+// pumpEvery is the interval at which rings are emptied between Polls: a ring of
+// 128 KiB has room for 8 ms of samples with stacks at 1 kHz.
 const pumpEvery = 2 * time.Millisecond
 
-// A pump empties rings into their spools while nobody polls.
+// A pump copies records of rings to their spools between Polls.
 type pump struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	busy  bool // the reader is
+	busy  bool // the reader is busy: the pump runs
 	rings []*ring
 }
 
-// begin says that the reader is busy from now on.
+// begin starts the pump: the reader will be busy.
 func (p *pump) begin() {
 	if p == nil {
 		return
@@ -219,7 +220,7 @@ func (p *pump) begin() {
 	}
 }
 
-// end says that the reader looks after the rings itself.
+// end stops the pump: the reader polls.
 func (p *pump) end() {
 	if p == nil {
 		return
@@ -232,7 +233,7 @@ func (p *pump) end() {
 	}
 }
 
-// add has a ring that was made later emptied as well.
+// add adds a ring that was made later.
 func (p *pump) add(r *ring) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -253,8 +254,8 @@ func (p *pump) work() {
 	}
 }
 
-// addSpools gives the rings spools that take so many bytes in all. A ring that
-// gets none is read in place.
+// addSpools adds spools to the rings, with bytes as their total size. A ring
+// without a spool is read directly.
 func (s *ringSet) addSpools(bytes int) {
 	if bytes <= 0 || len(s.live) == 0 {
 		return
@@ -268,7 +269,7 @@ func (s *ringSet) addSpools(bytes int) {
 	s.pump = p
 }
 
-// spoolLater gives a ring that was made after the others a spool like theirs.
+// spoolLater adds a spool of the same size to a ring that was made later.
 func (s *ringSet) spoolLater(r *ring) {
 	if s.pump == nil || len(s.pump.rings) == 0 {
 		return

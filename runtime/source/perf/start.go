@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// start opens and starts everything; counting leaves out rings and records.
+// start opens and starts the events. With counting, there are no rings and
+// records.
 func (s *Source) start(ctx context.Context, counting bool) (err error) {
 	s.counting, s.rest.src = counting, s
 	removeInstances(s.cfg.Tracefs)
@@ -32,7 +33,7 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 		s.addSpools(s.cfg.Spool)
 	}
 	if len(s.streams) == 0 && len(s.live) == 0 {
-		return errors.Join(s.warnings...) // all are optional
+		return errors.Join(s.warnings...) // all events are optional
 	}
 	if s.poll, err = poll.New(s.filled); err != nil {
 		return err
@@ -62,26 +63,27 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 			return err
 		}
 		s.open.begin()
-	} // else the command's execve enables, all at once
-	s.pump.begin() // it may take a while until somebody polls
+	} // otherwise the command's execve enables all events at once
+	s.pump.begin() // the first Poll may come late
 	if err = s.attachPrograms(); err != nil || w == nil {
 		return err
 	}
 	return w.Release()
 }
 
-// attachTries is how often a process whose threads come faster than we attach
-// is tried.
+// attachTries bounds the attempts for a process that makes threads faster than
+// they can be attached.
 const attachTries = 5
 
-// attach opens the events, disabled. Threads that a process makes meanwhile
-// have or have not inherited the events, depending on which thread made them,
-// and nothing tells: with any such thread all is opened again. One that is still
-// being made when the last event opens is listed a moment later, so that a second
-// look follows.
+// attach opens the events, disabled. A thread that is made meanwhile may or may
+// not have inherited the events, depending on the thread that made it, and there
+// is no way to find out. So if there is such a thread, all events are opened
+// again. A thread that is being made when the last event opens is listed a moment
+// later, so the threads are listed twice.
 //
-// A CPU that goes offline meanwhile is left out, and all is opened again: what was opened
-// there is dead, and it may come back before the next event opens.
+// If a CPU goes offline meanwhile, all events are opened again without this CPU: events
+// that were opened there are detached, and it may come back before the next event is
+// opened.
 func (s *Source) attach(ctx context.Context) (err error) {
 	var away []int
 	for try := 1; ; try++ {
@@ -153,8 +155,8 @@ func (s *Source) warn(err error) {
 	}
 }
 
-// makeStreams gives each event that opened a stream, and each ring a decoder
-// that knows the ids in it.
+// makeStreams makes a stream for each event that opened, and a decoder for each
+// ring, with the ids of its events.
 func (s *Source) makeStreams() {
 	s.byEvent = make([]*event.Stream, len(s.cfg.Events))
 	s.aside = !s.cfg.SideBand.Events
@@ -190,7 +192,7 @@ func (s *Source) makeStreams() {
 		s.streams, s.byRecord = append(s.streams, st), append(s.byRecord, st)
 	}
 	for i := range s.open.fds {
-		if f := &s.open.fds[i]; s.open.rings[f.ring] != nil { // else it is counted
+		if f := &s.open.fds[i]; s.open.rings[f.ring] != nil { // without a ring the event is only counted
 			s.decodes(s.open.rings[f.ring], f)
 		}
 	}
@@ -201,7 +203,7 @@ func (s *Source) makeStreams() {
 	}
 }
 
-// decodes has the ring know the event's samples.
+// decodes adds the event to the ring's decoder.
 func (m *openStreams) decodes(r *ring, f *eventFD) {
 	if r.dec == nil {
 		r.dec = NewDecoder(m.layouts[f.stream])
@@ -216,7 +218,7 @@ func (m *openStreams) decodes(r *ring, f *eventFD) {
 	}
 }
 
-// addRing makes a ring of the kernel one of the source.
+// addRing adds a ring of the kernel to the source.
 func (s *Source) addRing(r *ring) {
 	r.index = int32(len(s.rings))
 	r.family = s.att.family

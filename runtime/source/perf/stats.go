@@ -13,7 +13,7 @@ import (
 type Stats struct {
 	Mode      string `json:"mode"` // cpu, pid, tid, workload, cgroup
 	Events    int    `json:"events"`
-	Opened    int    `json:"opened"` // descriptors
+	Opened    int    `json:"opened"` // number of open descriptors
 	Wakeups   uint64 `json:"wakeups"`
 	Records   uint64 `json:"records"`
 	Bytes     uint64 `json:"bytes"`
@@ -25,7 +25,7 @@ type Stats struct {
 	Rings []RingStats `json:"rings"`
 }
 
-// Stats adds up the counters of the rings. It is a copy.
+// Stats returns the sums of the rings' counters, as a copy.
 func (s *Source) Stats() Stats {
 	st := Stats{
 		Mode: s.att.mode, Events: len(s.streams), Opened: s.opened, Wakeups: s.wakeups, Gaps: s.Gaps(),
@@ -48,7 +48,8 @@ func (st *Stats) add(r RingStats) {
 	st.Throttled += r.Throttled
 }
 
-// Descriptors are one open descriptor of each event that comes through rings. They stay the source's.
+// Descriptors returns one open descriptor of each event that has rings. The source keeps and closes
+// them.
 func Descriptors(s *Source) (fds []int) {
 	seen := map[int]bool{}
 	for _, f := range s.open.fds {
@@ -60,7 +61,7 @@ func Descriptors(s *Source) (fds []int) {
 	return fds
 }
 
-// Describe lists the attached events and where they are attached, one a line, for -v.
+// Describe returns a line for each attached event, with its target, for -v.
 func (s *Source) Describe() []string {
 	var lines []string
 	for i, ev := range s.cfg.Events {
@@ -89,7 +90,7 @@ func (s *Source) Describe() []string {
 		}
 		lines = append(lines, line)
 	}
-	if len(s.open.fds) > 0 { // else programs send all of them
+	if len(s.open.fds) > 0 { // otherwise programs send all events
 		lines = append(lines, s.describeTarget())
 	}
 	return append(lines, s.describeRings())

@@ -12,16 +12,16 @@ import (
 
 // This file finds out when all observed processes have ended.
 
-// The tasks of a target, as far as their end is watched.
+// tasks are the tasks of a target whose end is watched.
 type tasks struct {
 	workload *workload.Command
 	pidfds   []int
-	living   int // pidfds whose process has not ended
+	living   int // number of pidfds whose process has not ended
 	allGone  bool
-	lookFor  []int // tasks without a pidfd
+	lookFor  []int // tasks without a pidfd, which are checked from time to time
 }
 
-// close ends the workload.
+// close closes the descriptors and ends the workload.
 func (t *tasks) close() error {
 	var errs []error
 	for _, fd := range t.pidfds {
@@ -34,9 +34,9 @@ func (t *tasks) close() error {
 	return errors.Join(errs...)
 }
 
-// watchTargets has Poll look out for the end of the workload, or of all
-// processes. Rings tell that too, but not those of whole CPUs, nor when
-// children live on that were not meant.
+// watchTargets makes Poll detect the end of the workload, or of all processes.
+// Rings report it too, but not the rings of whole CPUs, and not if unobserved
+// children still run.
 func (s *Source) watchTargets() error {
 	pids, flags := s.att.watch, 0
 	t := &s.cfg.Target
@@ -51,25 +51,26 @@ func (s *Source) watchTargets() error {
 	for _, pid := range pids {
 		fd, err := unix.PidfdOpen(pid, flags)
 		if err == unix.EINVAL || err == unix.ENOSYS {
-			// Before 5.3, before 6.9 for threads. Rings tell it all the same;
-			// counters look from time to time.
+			// The kernel is older than 5.3, or 6.9 for threads. Rings still
+			// report the end; for counters it is checked from time to time.
 			s.tasks.lookFor = append(s.tasks.lookFor, pid)
 		}
 		if err != nil {
-			continue // ESRCH: gone already
+			continue // ESRCH: it has ended already
 		}
 		s.tasks.pidfds = append(s.tasks.pidfds, fd)
 		if err := s.poll.Add(fd, poll.PIDs-len(s.tasks.pidfds)); err != nil {
 			return err
 		}
-		s.poll.Watched-- // counted by living
+		s.poll.Watched-- // living counts it instead
 		s.tasks.living++
 	}
 	return nil
 }
 
-// hangups takes note of tasks that ended. A ring is watched through one
-// event; when its task is gone, through another whose task lives.
+// hangups handles tasks that have ended. A ring is watched through the
+// descriptor of one event; when the task of that event has ended, through
+// another whose task still runs.
 func (s *Source) hangups() {
 	for _, tag := range s.poll.Hung {
 		if tag < poll.PIDs {
@@ -78,12 +79,12 @@ func (s *Source) hangups() {
 			s.tasks.living--
 			s.tasks.allGone = s.tasks.living == 0
 			if s.tasks.workload != nil {
-				<-s.tasks.workload.Ended() // its status is there when Poll says io.EOF
+				<-s.tasks.workload.Ended() // its status is available when Poll returns io.EOF
 			}
 			continue
 		}
 		s.poll.Remove(s.pollFD[tag])
-		// A process that was found dead stays dead.
+		// Descriptors before cursor belong to tasks that have ended.
 		for ; s.cursor[tag] < len(s.open.fds); s.cursor[tag]++ {
 			f := &s.open.fds[s.cursor[tag]]
 			if f.ring == tag && !poll.HungUp(f.fd) {
@@ -97,20 +98,21 @@ func (s *Source) hangups() {
 	s.poll.Hung = s.poll.Hung[:0]
 }
 
-// alone reports that there are no rings that tell of the end of their tasks.
+// alone reports that no rings report the end of their tasks.
 func (s *Source) alone() bool { return s.counting || s.cfg.projected() }
 
-// ended reports that all targets are gone.
+// ended reports that all targets have ended.
 func (s *Source) ended() bool {
 	if s.tasks.workload != nil {
-		// Not its events: a set-user-id program loses them and runs on.
+		// Its events do not count: a set-user-id program loses them and still
+		// runs.
 		_, over := s.tasks.workload.Status()
 		return over
 	}
 	if !s.alone() {
 		return s.tasks.allGone || s.poll.Watched == 0
 	}
-	// Processes of AwaitEnds are none that are counted here.
+	// The processes of AwaitEnds are not counted here.
 	if s.tasks.living > 0 || !s.tasks.allGone && len(s.tasks.lookFor) == 0 {
 		return false
 	}

@@ -9,14 +9,16 @@ import (
 	"ppscript/runtime/source/tsc"
 )
 
-// Capabilities of the page: which of its members are valid.
+// A bit of the page's capabilities: time_zero and the factors are valid.
 const capUserTimeZero = 1 << 4
 
-// errNoTSC says why there is no relation.
+// errNoTSC is the error if the kernel does not publish the relation of its
+// clock to the TSC.
 var errNoTSC = errors.New("the kernel does not tell how its clock and the time stamp counter are related: " +
 	"its clock source is another, or the counter is not stable")
 
-// TSC returns the relation, which does not change while the machine runs.
+// TSC returns the relation of perf's clock to the time stamp counter, which
+// does not change while the machine runs.
 func (s *Source) TSC() (tsc.TSC, error) {
 	for _, r := range s.rings {
 		r, ok := r.(*ring)
@@ -28,8 +30,8 @@ func (s *Source) TSC() (tsc.TSC, error) {
 	return OwnTSC()
 }
 
-// OwnTSC asks an event that never occurs: all that a run observes may come from programs of the kernel,
-// whose rings have no such page.
+// OwnTSC reads the relation from a dummy event, since all events of a run may come from programs of
+// the kernel, whose buffers have no such page.
 func OwnTSC() (tsc.TSC, error) {
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY,
 		Size: unix.PERF_ATTR_SIZE_VER0, Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv}

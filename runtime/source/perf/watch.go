@@ -9,15 +9,15 @@ import (
 	"ppscript/runtime/system/poll"
 )
 
-// A Watch waits for a target's end without any event: for callers that observe it
-// in another way. It starts the target's workload and holds it until Release.
-// A Watch is used by one goroutine.
+// A Watch waits for the end of a target without events, for callers that observe
+// the target in another way. It starts the target's workload and holds it until
+// Release. A Watch is used by one goroutine.
 type Watch struct {
 	src    Source
-	beside *Source // nil if there is none
+	beside *Source // set by Beside; may be nil
 }
 
-// OpenWatch starts t's workload, held, if it has one, and looks out for the end
+// OpenWatch starts t's workload, if any, and holds it, and watches for the end
 // of t's tasks. Close releases the Watch.
 func OpenWatch(t Target) (*Watch, error) {
 	w := &Watch{src: Source{cfg: Config{Target: t}, state: state{counting: true}}}
@@ -40,11 +40,11 @@ func (w *Watch) open() (err error) {
 	if s.poll, err = poll.New(s.filled); err != nil {
 		return err
 	}
-	s.poll.HearCPUs() // for the hooks beside it
+	s.poll.HearCPUs() // for the hooks of the same run, which follow CPUs
 	return s.watchTargets()
 }
 
-// PID is the process of the workload; 0 without one.
+// PID returns the process of the workload; 0 without one.
 func (w *Watch) PID() int {
 	if w.src.tasks.workload == nil {
 		return 0
@@ -52,7 +52,8 @@ func (w *Watch) PID() int {
 	return w.src.tasks.workload.PID()
 }
 
-// Release lets the workload execute its command, and reports if it cannot.
+// Release lets the workload execute its command; it returns the error if that
+// fails.
 func (w *Watch) Release() error {
 	if w.src.tasks.workload == nil {
 		return nil
@@ -60,18 +61,19 @@ func (w *Watch) Release() error {
 	return w.src.tasks.workload.Release()
 }
 
-// Hear has Wait end when somebody writes to a buffer of programs, and has it wake.
+// Hear makes Wait end when a program wakes the reader of a buffer.
 func (w *Watch) Hear(fd int) error { return w.src.poll.Edge(fd, poll.Buffer) }
 
-// Beside has Wait end as well when a ring of src is half full. Nobody else waits for src: the thread that
-// waits looks at it, with a Poll of no time. While Wait sleeps, no ring of src is emptied.
+// Beside makes Wait also end when a ring of src has reached its watermark. Only Wait waits for src;
+// its caller then reads src with a Poll without timeout. While Wait sleeps, the pump of src is
+// stopped, so that its rings fill up to the watermark.
 func (w *Watch) Beside(src *Source) error {
 	w.beside = src
 	return w.src.poll.Nest(src.poll)
 }
 
-// Wait sleeps for d, less if the targets end or ctx is done. It returns io.EOF
-// in the former case and ctx's error in the latter.
+// Wait sleeps for d. It returns earlier with io.EOF if the targets end, and
+// with ctx's error if ctx is done.
 func (w *Watch) Wait(ctx context.Context, d time.Duration) error {
 	if w.beside == nil {
 		return w.src.Poll(ctx, d)
@@ -87,5 +89,5 @@ func (w *Watch) Wake() { w.src.Wake() }
 // WorkloadStatus is Source.WorkloadStatus.
 func (w *Watch) WorkloadStatus() (*os.ProcessState, bool) { return w.src.WorkloadStatus() }
 
-// Close ends the workload if it still runs.
+// Close closes the Watch and ends the workload if it still runs.
 func (w *Watch) Close() error { return w.src.Close() }

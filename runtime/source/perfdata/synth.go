@@ -125,9 +125,9 @@ func (w *Writer) mapsData() bool {
 	})
 }
 
-// mapping writes a line of /proc/PID/maps if it is executable, or data if they are
-// asked for:
-// "start-end rwxp offset major:minor inode  name".
+// mapping writes the record for a line of /proc/PID/maps, if the mapping is
+// executable, or if mappings of data are recorded: "start-end rwxp offset
+// major:minor inode name".
 func (w *Writer) mapping(pid int, line string) {
 	var start, end, off, ino uint64
 	var maj, minor uint32
