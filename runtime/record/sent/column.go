@@ -41,7 +41,7 @@ const (
 	Node                      // of a nested call: the node of the tree of calls
 	Depth                     // of a nested call: the number of calls around it
 	Inside                    // of a nested call: the time of the calls in it; only programs read it
-	SelfTime                  // of a nested call: its time without that of the calls in it
+	SelfTime                  // of a nested call: its own time, without the calls in it
 	Key                       // of a fold: the key of the state, a number
 	Reason                    // of an unpaired event: a join.Reason, why it has no partner
 	Age                       // of an unpaired event: its age, ns

@@ -128,8 +128,8 @@ func (p *parser) modify(s *plan.Source, start int, modifiers string) error {
 	return nil
 }
 
-// noUserCode reports that at each of these events the registers are the kernel's, never those of a
-// program.
+// noUserCode reports that at each of these events the registers are the kernel's, never a
+// program's.
 func noUserCode(s *plan.Source) bool {
 	switch {
 	case s.Kind == eventspec.Software:

@@ -212,7 +212,7 @@ func threads(pids []int, warn func(error)) ([]int, error) {
 }
 
 // newThreads counts the threads that were made after the processes were listed.
-// They matter only if events are inherited.
+// It returns 0 if new threads are not observed.
 func (a *attachment) newThreads() int {
 	if a.mode != "pid" || !a.inherit && (a.family == nil || a.family.tids == nil) {
 		return 0

@@ -374,8 +374,8 @@ func (p *plug) sameID(id uint64) uint64 {
 }
 
 // untold returns the number of lost records, of events that were closed, for
-// which the ring has no LOST record. The others are then subtracted from
-// lostSeen.
+// which the ring has no LOST record. From then on, carried has the sum of the
+// ring's LOST records, which are thereby settled.
 func (r *ring) untold(lost uint64) uint64 {
 	if r.backward {
 		return lost

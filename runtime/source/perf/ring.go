@@ -67,7 +67,7 @@ type bounds struct {
 type ringChain struct {
 	marks   []mark
 	retired [][]byte // mappings that were read, and of which events may be views
-	carried uint64   // lost records that the next event about a loss reports
+	carried uint64   // lost records, of closed events, that are settled; or to report, of a backward ring
 }
 
 // A choice selects the wanted samples; the zero value selects all.
