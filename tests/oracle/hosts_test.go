@@ -182,8 +182,8 @@ func TestHostsOverTLS(t *testing.T) {
 		}
 	}
 	f("the sender does not believe this side's certificate", with("stranger", "a")...)
-	f("none of our peers'", with("b", "stranger")...)
-	sender.WaitStderr("none of our peers'")
+	f("neither a trusted peer's", with("b", "stranger")...)
+	sender.WaitStderr("neither a trusted peer's")
 	sender.WaitStderr("does not believe this side's certificate")
 	clear := h.on(h.b, "right", append(pulled, "--duration", "1")...)
 	clear.WaitStderr("others may read and change them")

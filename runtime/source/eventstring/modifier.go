@@ -114,10 +114,10 @@ func (p *parser) modify(s *plan.Source, start int, modifiers string) error {
 	switch never := noUserCode(s); {
 	case x.User && x.Kernel:
 		return fail("count cycles:h, or another counter of the CPU",
-			"%s: only counters of the CPU know a hypervisor", written)
+			"%s: only counters of the CPU distinguish a hypervisor", written)
 	case x.Kernel && never:
 		return fail("leave u out: "+strings.TrimSuffix(written, ":"+modifiers),
-			"%s: it happens in the kernel, so that nothing would come of user code", written)
+			"%s: it happens in the kernel only, never in user code", written)
 	}
 	s.Precise, s.Pinned = 0, false // only counters of the CPU are precise and pinned
 	if s.Kind == eventspec.Tracepoint || s.Dynamic() {

@@ -61,7 +61,7 @@ func TestModifiersRefused(t *testing.T) {
 		"sched:sched_switch:u": "it happens in the kernel",
 		"kprobe:vfs_read:u":    "it happens in the kernel",
 		"context-switches:u":   "it happens in the kernel",
-		"page-faults:h":        "only counters of the CPU know a hypervisor",
+		"page-faults:h":        "only counters of the CPU distinguish a hypervisor",
 	} {
 		_, err := Parse(text, nil)
 		var d *diag.Error

@@ -155,7 +155,7 @@ func (p *parser) event() (*plan.Source, error) {
 		}
 	}
 	if len(s.Attr("vm")) > 0 && !s.Pulled() {
-		return nil, p.fail(start, "vm= tells what the CPUs of a guest are here: it goes with pull=")
+		return nil, p.fail(start, "vm= maps the CPUs of a guest to threads of this host: it needs pull=")
 	}
 	return s, p.modify(s, start, modifiers)
 }

@@ -80,7 +80,7 @@ func TestParseEventsErrors(t *testing.T) {
 		`s:a/comm=="x/`:       "the quote does not end",
 		`s:a/(pid>0/`:         "a parenthesis does not close",
 		`s:a//max-stack=200/`: "max-stack: got 200, want 1 to 127",
-		`s:a//vm=1/`:          "vm= tells what the CPUs of a guest are here",
+		`s:a//vm=1/`:          "vm= maps the CPUs of a guest to threads of this host",
 		`s:a//cpus=9/`:        "cpus: no such CPU 9",
 		`s:a//key=pid/rest`:   `the attribute "rest" does not end with '/'`,
 	} {

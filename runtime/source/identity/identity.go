@@ -31,10 +31,10 @@ type Side struct {
 
 // Reasons to refuse a peer, in addition to the errors of package x509.
 var (
-	ErrNone    = errors.New("it shows no certificate")
+	ErrNone    = errors.New("it sends no certificate")
 	ErrExpired = errors.New("its certificate has expired")
 	ErrEarly   = errors.New("its certificate is not valid yet")
-	ErrUnknown = errors.New("its certificate is none of our peers', nor signed by an authority of ours")
+	ErrUnknown = errors.New("its certificate is neither a trusted peer's nor signed by a trusted authority")
 )
 
 // PeerError is the error for a peer that was refused.

@@ -69,7 +69,7 @@ func (o *opener) explainOpen(m *member, p place, err error) error {
 			m.ev.MaxStack, err)
 		return e.WithHint("raise the limit with: sysctl kernel.perf_event_max_stack=%d", m.ev.MaxStack)
 	case errors.Is(err, unix.E2BIG):
-		e.Cause = fmt.Errorf("this kernel knows a smaller struct perf_event_attr: %w", err)
+		e.Cause = fmt.Errorf("this kernel has a smaller struct perf_event_attr: %w", err)
 		return e.WithHint("leave out breakpoints or probes with attributes that this kernel lacks")
 	case errors.Is(err, unix.EINVAL):
 		return o.explainInvalid(m, p, e)
@@ -218,7 +218,7 @@ func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
 			return err
 		}
 	}
-	e.Cause = fmt.Errorf("this kernel does not know what was asked for: %w", e.Cause)
+	e.Cause = fmt.Errorf("this kernel does not support the requested attributes: %w", e.Cause)
 	return e.WithHint("leave out stacks, registers and attributes one by one, and see: ppscript doctor")
 }
 

@@ -143,7 +143,7 @@ func (s *Source) follow(now time.Time) {
 			if gap {
 				p.gaps++
 				s.warn(diag.Errorf(diag.Run, "watch", "CPUs",
-					"CPU %d came online; its events until now are missing, how many nobody knows: they count as 1 lost",
+					"CPU %d came online; its events until now are missing; their number is unknown and counts as 1 lost",
 					cpu))
 			}
 		}

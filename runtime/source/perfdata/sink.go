@@ -57,7 +57,7 @@ func openSink(ctx context.Context, path string) (*os.File, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("nobody reads it: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("it has no reader: %w", context.Cause(ctx))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

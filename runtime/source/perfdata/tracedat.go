@@ -204,7 +204,7 @@ func (f *File) traceDatAttrs(t *tracedat.File, stacks bool) (ids [][]uint32) {
 				a.name = text([]byte(b.Name)) + "/" + name
 			}
 			if twice[id]++; twice[id] == 2 {
-				f.warn("%s is in several buffers: who asks for it gets the events of all", name)
+				f.warn("%s is in several buffers: a script that reads it gets the events of all", name)
 			}
 			f.attrs = append(f.attrs, a)
 			of[id] = uint32(len(f.attrs))
@@ -405,10 +405,11 @@ func appendHeader(b []byte, typ uint32, size int) []byte {
 func (c *converter) end() {
 	r, f := c.records, c.f
 	if r.Gaps > 0 {
-		f.warn("records are missing at %d places, nobody knows how many: one is counted for each", r.Gaps)
+		f.warn("records are missing at %d places; their number is unknown: one is counted for each place",
+			r.Gaps)
 	}
 	if n := c.dat.Overrun; n > r.Missed && r.Gaps == 0 {
-		f.warn("the kernel counted %d lost records, and %d are missing between those that are there",
+		f.warn("the kernel counted %d lost records, and %d are missing between the records of the file",
 			n, r.Missed)
 	}
 	if n := r.Damaged + r.Short; n > 0 {

@@ -136,7 +136,8 @@ func (w *Writer) Add(s StreamInfo) error {
 	if len(w.streams) > 0 {
 		first := attr{PerfEventAttr: w.streams[0].Attr}
 		if a.idPlace() == 0 || a.idPlace() != first.idPlace() {
-			return w.fail("event %s: samples carry no id where those of %s do", s.Name, w.streams[0].Name)
+			return w.fail("event %s: samples do not have their id at the same offset as samples of %s",
+				s.Name, w.streams[0].Name)
 		}
 	}
 	w.streams = append(w.streams, s)

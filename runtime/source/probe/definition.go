@@ -146,9 +146,9 @@ func (o *operand) fetch(m elf.Machine) (string, error) {
 	case o.kind == inVariable:
 		return "", errors.New("tracefs cannot address variables of programs that are loaded anywhere")
 	case o.indx:
-		return "", errors.New("tracefs knows no index registers")
+		return "", errors.New("tracefs supports no index registers")
 	case o.shift != 0:
-		return "", errors.New("tracefs knows no parts of registers")
+		return "", errors.New("tracefs supports no parts of registers")
 	}
 	reg := fetchRegister(m, o.reg)
 	if o.kind == inRegister {

@@ -216,7 +216,7 @@ func (m *image) filled() map[uint64]uint64 {
 // errNoChoice is the reason if no implementation is found in the code of a
 // resolver.
 var errNoChoice = errors.New("it is an indirect function: its resolver chooses what is called, and " +
-	"the resolver's code does not tell the implementations")
+	"the resolver's code does not show the addresses of the implementations")
 
 // called replaces the indirect functions in fns by their implementations. The note for the user
 // says that calls of other functions that share an implementation are counted too, or that some

@@ -106,7 +106,7 @@ func (r *Resolver) semaphore(s *Spec, n *Note, shown string) (uint64, error) {
 			Cause: &diag.Unsupported{
 				Feature: "USDT probes with a semaphore",
 				Since:   "4.20",
-				Instead: "those without one work",
+				Instead: "probes without a semaphore work",
 			},
 			Hint: "probe a function instead: uprobe(...)",
 		}

@@ -31,7 +31,7 @@ const firstPort, lastPort = 49152, 65535
 type errStranger struct{ uid uint32 }
 
 func (e errStranger) Error() string {
-	return fmt.Sprintf("user %d is there, who is neither root nor you", e.uid)
+	return fmt.Sprintf("the other end belongs to user %d, neither root nor you", e.uid)
 }
 
 // peerOf returns the user at the other end of a unix socket. For a listener it is the

@@ -55,7 +55,7 @@ func TestOtherUsersAreStrangers(t *testing.T) {
 	if n := <-got; n != 0 {
 		t.Errorf("another user got %d bytes, want none", n)
 	}
-	log.await(t, "user 65534 is there, who is neither root nor you", 1)
+	log.await(t, "the other end belongs to user 65534, neither root nor you", 1)
 
 	const taken = "@ppscript:33" // no sender takes it by chance
 	var ln net.Listener

@@ -132,7 +132,7 @@ func (s *secret) admit(conn io.ReadWriter, full func() bool) error {
 // Reasons why a receiver ends.
 var (
 	errRefused  = errors.New("the sender has another PPSCRIPT_TOKEN")
-	errImpostor = errors.New("what listens there does not know the token")
+	errImpostor = errors.New("the listener there does not know the token")
 	errNoToken  = errors.New("the sender asks for a token, and there is none here")
 )
 

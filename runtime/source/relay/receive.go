@@ -142,7 +142,7 @@ var (
 	errNothing  = errors.New("nothing comes")
 	errGone     = errors.New("the sender hung up before it sent anything")
 	errBroken   = errors.New("the sender hung up during the proof of the token")
-	errUnproven = errors.New("what comes there is not proven to be of who knows the token")
+	errUnproven = errors.New("the sender there is not proven to know the token")
 )
 
 // refused makes the error of a failed connection, with a hint.

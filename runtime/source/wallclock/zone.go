@@ -25,7 +25,7 @@ func LocalZone(tz string, now *time.Location) (*time.Location, error) {
 	}
 	if !plainZone(rule) { // for the name of a pipe, package time would wait for a writer without end
 		return time.UTC, diag.Errorf(diag.Run, "read TZ", tz,
-			"not a regular file: local times are those of UTC").
+			"not a regular file: local times are in UTC").
 			WithHint("give a name, TZ=Europe/Berlin, or a rule, TZ=CET-1CEST,M3.5.0,M10.5.0/3")
 	}
 	if now.String() != "UTC" {
@@ -35,7 +35,7 @@ func LocalZone(tz string, now *time.Location) (*time.Location, error) {
 		return zone, nil
 	}
 	return now, diag.Errorf(diag.Run, "read TZ", tz,
-		"no file of zones has this name, and it is no rule: local times are those of UTC").
+		"no file of zones has this name, and it is no rule: local times are in UTC").
 		WithHint("give a name, TZ=Europe/Berlin, or a rule, TZ=CET-1CEST,M3.5.0,M10.5.0/3")
 }
 
