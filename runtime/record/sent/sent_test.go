@@ -13,7 +13,8 @@ func of(part expr.Part, f event.Field, form Form, off, size int) Column {
 	return Column{Part: part, Of: &expr.Field{F: &f, Part: part}, Form: form, Off: off, Size: size}
 }
 
-// aPair are the columns of a pair that tell of its moments, and how many bytes they have.
+// aPair returns the columns of a pair with the time, thread and so on of its events, and
+// their size in bytes.
 func aPair() (columns []Column, size int) {
 	columns = []Column{{Origin: Delay, Part: expr.Start, Size: 8}, {Origin: Time, Part: expr.End, Size: 8},
 		{Origin: Task, Part: expr.Start, Size: 8}, {Origin: Context, Part: expr.Start, Size: 8},
@@ -21,7 +22,7 @@ func aPair() (columns []Column, size int) {
 	return columns, Lay(columns, 0)
 }
 
-// TestShownInMemoryOfBefore checks that memory of what is shown is used again when it was released.
+// TestShownInMemoryOfBefore checks that the memory of events is reused after Release.
 func TestShownInMemoryOfBefore(t *testing.T) {
 	st := &event.Stream{Schema: &event.Schema{}}
 	columns, size := aPair()
@@ -73,7 +74,8 @@ func chained(st *event.Stream) *Record {
 		of(expr.End, event.Field{Place: event.InSlot, Signed: true}, Number, size+8, 8))}
 }
 
-// A pair within a pair has its delay and its key, and what a fold emitted its values.
+// A pair within a pair has its delay and its key, and an event from a fold its
+// values.
 func TestPairsOfDerivedEvents(t *testing.T) {
 	st := &event.Stream{Schema: &event.Schema{}}
 	_, size := aPair()
@@ -135,8 +137,8 @@ func TestFoldContext(t *testing.T) {
 	}
 }
 
-// TestLocatedTexts checks that texts whose place only the record tells are behind the fields of the
-// shown record, and one that was cut says so.
+// TestLocatedTexts checks that located texts follow the fields in the event's record, and that a
+// text that was cut ends with the mark.
 func TestLocatedTexts(t *testing.T) {
 	const room = 16
 	fields := []event.Field{
@@ -155,7 +157,7 @@ func TestLocatedTexts(t *testing.T) {
 		for i, s := range []string{path, name} {
 			at := sent[i*(LocatorSize+room):][:LocatorSize+room]
 			for k := range at {
-				at[k] = 'x' // of what was there before
+				at[k] = 'x' // a rest of the previous content
 			}
 			binary.LittleEndian.PutUint64(at, uint64(len(s)+1)<<16|40)
 			at[LocatorSize+copy(at[LocatorSize:LocatorSize+room-1], s)] = 0

@@ -36,7 +36,7 @@ func TestCursorTakes(t *testing.T) {
 	}
 }
 
-// A value that does not fit is an error with its place, once; every read behind it is empty.
+// A value that does not fit is an error with its offset, once; all later reads are empty.
 func TestCursorEnds(t *testing.T) {
 	f := func(in string, take func(c *Cursor), want string) {
 		t.Helper()

@@ -356,7 +356,7 @@ func TestNothingStaysOpen(t *testing.T) {
 		}
 		return files
 	}
-	// os.Process may keep a pidfd of its own until it is collected, so fewer
+	// os.Process may keep its own pidfd until it is garbage collected, so fewer
 	// descriptors at the end are no fault.
 	before := open()
 	for _, cfg := range []Config{

@@ -43,8 +43,9 @@ func readSamples(s *Source) (n int) {
 	return n
 }
 
-// The waits of these tests are longer than any that they tolerate, and shorter
-// than a reader sleeps, so that a bell that does not ring fails them.
+// The waits of these tests are longer than the delays that they tolerate, and
+// shorter than a reader's sleep, so that a bell that does not ring makes them
+// fail.
 const bellTest = sleepTime / 2
 
 func TestFirstEventWakesWhoSleeps(t *testing.T) {
@@ -114,7 +115,7 @@ func TestScarceEventsHaveNoBells(t *testing.T) {
 	}
 }
 
-// A thread that runs rings, whatever its events are.
+// A thread that runs rings its bell, for any kind of event.
 func TestThreadThatRunsWakesWhoSleeps(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
@@ -136,7 +137,7 @@ func TestThreadThatRunsWakesWhoSleeps(t *testing.T) {
 	}
 }
 
-// A process that has ended is seen before anybody collects its status.
+// The end of a process is detected before its parent reads its status.
 func TestSawEndsOfAll(t *testing.T) {
 	needRoot(t)
 	s := openSource(t, Config{Target: Target{CPUs: []int{0}},

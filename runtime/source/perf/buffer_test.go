@@ -108,8 +108,8 @@ func TestBufferWraps(t *testing.T) {
 	}
 }
 
-// The reader waits for a record that is being written; nothing behind it comes
-// before it.
+// The reader waits for a record that is being written; later records are not
+// read before it.
 func TestBufferBusy(t *testing.T) {
 	f := newFake()
 	header := f.put(ringbuf.Busy, 1, 0, 0)

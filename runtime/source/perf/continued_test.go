@@ -9,9 +9,9 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A ring whose CPU goes and comes back, again and again, also before anything was
-// read: its records come in order, with one loss where each new buffer begins,
-// which has the time of the first record in it.
+// The CPU of a ring goes offline and comes back repeatedly, also before anything
+// was read. The records are read in order, with one loss at the begin of each new
+// buffer, which has the time of the first record in it.
 func TestContinuedRing(t *testing.T) {
 	for _, spooled := range []bool{false, true} {
 		d, _ := tracepointDecoder()
@@ -131,8 +131,8 @@ func TestRingThatBeginsWithALoss(t *testing.T) {
 	}
 }
 
-// A loss whose end is known is there at once, and has that time, unless a record behind it
-// came earlier: times do not go back.
+// A loss with a known end is visible at once, and has the time of its end, unless the next
+// record is earlier: times do not go back.
 func TestLossThatEnds(t *testing.T) {
 	f := func(until event.Time, records int, want event.Time, spooled bool) {
 		t.Helper()
@@ -172,8 +172,8 @@ func TestLossThatEnds(t *testing.T) {
 	}
 }
 
-// The losses of the old buffer's events are told once: by LOST records that were
-// read or wait, or with the loss that the new buffer begins with.
+// The losses of the old buffer's events are reported once: by LOST records, read
+// or waiting, or by the loss at the begin of the new buffer.
 func TestUntoldLosses(t *testing.T) {
 	d, _ := tracepointDecoder()
 	r := memoryRing(4096, d)

@@ -83,7 +83,8 @@ func TestCountersOfTasks(t *testing.T) {
 		{"pid", Target{PIDs: []int{h.pid}}, 10 + 100},
 		{"pid with children", Target{PIDs: []int{h.pid}, Inherit: Yes}, 10 + 100 + 1000},
 		{"tid", Target{TIDs: []int{h.tid}}, 10},
-		// The thread is made by a thread of the Go runtime, the child by ours.
+		// The thread is made by a thread of the Go runtime, the child by this
+		// thread.
 		{"tid with children", Target{TIDs: []int{h.tid}, Inherit: Yes}, 10 + 1000},
 	} {
 		ctr := openCounters(t, Config{Events: []EventConfig{getppid(t, 0)}, Target: c.target})

@@ -160,8 +160,8 @@ func TestDecoderFindsStreams(t *testing.T) {
 	}
 }
 
-// A sample with another program's id is that of the one stream that can have it:
-// an event of the software, of which all get the id of the first.
+// A sample with an id of another process belongs to the one stream that can have
+// it: a software event, whose samples all have the id of the first event.
 func TestDecoderTakesStrays(t *testing.T) {
 	l := NewLayout(Format{SampleType: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TIME, SampleIDAll: true})
 	sample := newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(0xbad, valTime).record()
@@ -203,7 +203,8 @@ func TestDecoderWithoutIDs(t *testing.T) {
 	if !d.Decode(sampleRecord(f, false), &e) || e.Stream != s || e.Time != valTime {
 		t.Errorf("got %+v", e)
 	}
-	// A record without any time takes that of its predecessor: rings are sorted.
+	// A record without a time gets the time of its predecessor, since rings are
+	// sorted.
 	lost := newRecord(unix.PERF_RECORD_LOST, 0).u64(1, 5).record()
 	if !d.Decode(lost, &e) || e.Kind != event.Lost || e.Time != valTime {
 		t.Errorf("lost: got %+v", e)

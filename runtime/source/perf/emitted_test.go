@@ -9,7 +9,8 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// What a fold emits comes with its values, each of its kind, and texts end at the NUL.
+// An event that a fold emits has its values, each of its kind, and texts end at the
+// NUL.
 func TestBufferEmits(t *testing.T) {
 	f := newFake()
 	st := &event.Stream{Index: 2, Label: "fold", Schema: &event.Schema{}}

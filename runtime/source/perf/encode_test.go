@@ -50,8 +50,8 @@ func (r *recordBuilder) record() []byte {
 	return r.b
 }
 
-// sampleValues are the members that sampleRecord writes, each told apart by
-// its value.
+// sampleValues are the members that sampleRecord writes, each with a different
+// value.
 const (
 	valID     = 0x1d
 	valIP     = 0xffffffff81000000

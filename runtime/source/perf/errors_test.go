@@ -21,8 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused opens cfg, which must fail, and checks the class of the error, that
-// it has a hint, and that text and hint name what they should.
+// refused opens cfg, which must fail. It checks the class of the error, and
+// that its text and hint contain the words.
 func refused(t *testing.T, cfg Config, class diag.Class, words ...string) error {
 	t.Helper()
 	s, err := Open(context.Background(), cfg)
@@ -165,8 +165,8 @@ func TestAbsentEvents(t *testing.T) {
 	refused(t, Config{Events: []EventConfig{gone}}, diag.Attach, "no tracepoint with id 999999")
 }
 
-// An event that the kernel lets nobody sample is an error with its cause;
-// one found by a pattern is left out.
+// An event that no user can sample is an error with the cause; if it was found
+// by a pattern, it is left out.
 func TestEventsThatAreCountedOnly(t *testing.T) {
 	needRoot(t)
 	_, err := os.Stat("/sys/kernel/tracing/events/irq_vectors/irq_work_exit")
@@ -188,8 +188,8 @@ func TestEventsWithoutTracepoint(t *testing.T) {
 	leftOut(t, ev, "no tracepoint with id")
 }
 
-// leftOut opens an event that nobody can open, found by a pattern: it is left out
-// with a warning, unless nothing is left of the pattern.
+// leftOut opens an event that no user can open, found by a pattern. It is left
+// out with a warning, unless it is the only event of the pattern.
 func leftOut(t *testing.T, ev EventConfig, why string) {
 	t.Helper()
 	ev.Pattern = "irq_vectors:*"
@@ -207,7 +207,8 @@ func leftOut(t *testing.T, ev EventConfig, why string) {
 	refused(t, Config{Events: []EventConfig{ev, clock("cpu-clock")}}, diag.Attach, why)
 }
 
-// A PMU that only counts, and one that counts for CPUs, say so.
+// The errors of a PMU that only counts, and of one that counts only for CPUs,
+// say so.
 func TestPMUThatOnlyCounts(t *testing.T) {
 	needRoot(t)
 	stamps := func(terms string) EventConfig {
@@ -269,7 +270,7 @@ func TestTooManyFiles(t *testing.T) {
 	}
 }
 
-// TestOrdinaryUser runs as nobody in a process of its own.
+// TestOrdinaryUser runs as the user nobody in a separate process.
 func TestOrdinaryUser(t *testing.T) {
 	if os.Getenv("PERF_TEST_NOBODY") == "" {
 		needRoot(t)
@@ -312,7 +313,8 @@ func runSelf(t *testing.T, cred *syscall.Credential, env string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The directory of the binary is ours alone; /proc/self/exe is not.
+	// Only this user can read the directory of the binary; /proc/self/exe is
+	// readable.
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Args[0] = filepath.Base(exe)
 	cmd.Dir = "/"

@@ -28,7 +28,8 @@ func forkRing(size int, forks ...[3]uint32) *ring {
 	}}
 }
 
-// A grandchild's fork may lie in a ring that is looked at before its parent's.
+// The FORK record of a grandchild may be in a ring that is read before the ring
+// with its parent's.
 func TestFamilyFollowsForksOverRings(t *testing.T) {
 	f := &family{tids: map[int32]bool{1: true}}
 	rings := []*ring{
@@ -41,7 +42,7 @@ func TestFamilyFollowsForksOverRings(t *testing.T) {
 			t.Errorf("thread %d: got %v, want %v", tid, got, want)
 		}
 	}
-	// The number of one that ended is used again by somebody else.
+	// The number of a task that ended is reused by an unobserved task.
 	f.learn([]*ring{forkRing(64, [3]uint32{50, 9, 3})})
 	if f.mine(0, 3) {
 		t.Error("thread 3: got ours, want a stranger's")
@@ -59,7 +60,7 @@ func TestFamilyOfProcesses(t *testing.T) {
 	}
 }
 
-// A record that is damaged ends the look, and does not loop.
+// At a damaged record the look ends; it does not loop.
 func TestForksOfDamagedRing(t *testing.T) {
 	r := forkRing(64, [3]uint32{1, 1, 2})
 	binary.LittleEndian.PutUint16(r.data[6:], 0)

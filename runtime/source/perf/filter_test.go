@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestInstancesOfTheDeadAreRemoved: the instances that a killed process left
-// in tracefs go with the next start; others' and young ones stay.
+// TestInstancesOfTheDeadAreRemoved: the next start removes instances that a
+// killed process left in tracefs, but not instances of others and new ones.
 func TestInstancesOfTheDeadAreRemoved(t *testing.T) {
 	tracefs := t.TempDir() // instances are directories there, too
 	c := exec.Command("true")

@@ -2,7 +2,7 @@ package perf
 
 import "testing"
 
-// The kernel's answer to a filter that it refused repeats what the user wrote.
+// The kernel's message about a refused filter repeats the user's text.
 func FuzzFilterError(f *testing.F) {
 	f.Add("nam == 3\n^\nparse_error: Field not found\n")
 	f.Add("((pid == 3\n          ^\nparse_error: Unbalanced parens\n")

@@ -182,7 +182,7 @@ func (h *helper) stop() {
 	}
 }
 
-// needRoot skips unless we may trace and tracefs is there.
+// needRoot skips the test unless this process may trace and tracefs is mounted.
 func needRoot(t testing.TB) {
 	t.Helper()
 	testkit.Requires(t, testkit.Live...)

@@ -8,7 +8,8 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// moments are the columns that tell of the two events of a pair, beside their fields.
+// moments returns the columns with the time, thread and so on of the two events of a
+// pair.
 func moments() []sent.Column {
 	return []sent.Column{{Origin: sent.Delay, Part: expr.Start, Size: 8},
 		{Origin: sent.Task, Part: expr.Start, Size: 8}, {Origin: sent.Context, Part: expr.Start, Size: 8},
@@ -21,7 +22,7 @@ func field(part expr.Part, offset, size int) sent.Column {
 	return sent.Column{Part: part, Of: &expr.Field{F: f, Part: part}, Size: size}
 }
 
-// A sent pair is shown with both of its events, and what is in their records.
+// A sent pair is read with both of its events, and the fields of their records.
 func TestBufferPairs(t *testing.T) {
 	f := newFake()
 	start := &event.Stream{Label: "start", Schema: &event.Schema{ID: 11, Size: 16}}

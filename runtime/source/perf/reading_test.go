@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A sample of a group becomes one of each counter, in every layout.
+// A sample of a group becomes a sample for each counter, in every layout.
 func TestCounted(t *testing.T) {
 	words := func(ws ...uint64) (b []byte) {
 		for _, w := range ws {

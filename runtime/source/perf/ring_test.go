@@ -152,8 +152,8 @@ func TestFinalLossIsReadOnce(t *testing.T) {
 	}
 }
 
-// A record that was stamped before others and written behind them, since they
-// interrupted it, is read in its place, but for losses, whose place tells.
+// A record that was written after later records, which interrupted it, is read
+// in the order of its time. Losses are not moved.
 func TestInterruptedRecordsAreInOrder(t *testing.T) {
 	d, _ := tracepointDecoder()
 	at := func(time uint64) []byte {
@@ -279,8 +279,8 @@ func BenchmarkRingRead(b *testing.B) {
 	}
 }
 
-// A ring that was full is tight until it shows later records; then it is a
-// ring like any other, and holds nobody up.
+// A ring that was full is tight until later records are visible. Then it is
+// like any other ring, and does not delay others.
 func TestFullRingIsTightUntilThereIsMore(t *testing.T) {
 	d, rec := tracepointDecoder()
 	const size = 1 << 20
@@ -313,7 +313,8 @@ func TestFullRingIsTightUntilThereIsMore(t *testing.T) {
 	read()
 	f("read again", false)
 
-	// Full behind the visible part, which is found when that is released.
+	// The ring is full after the visible part, which is detected when that part
+	// is released.
 	r.put(rec)
 	s.look()
 	for r.put(rec) {

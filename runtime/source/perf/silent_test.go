@@ -12,8 +12,9 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// TestSilentBreakpointsAreRefused checks that breakpoints are refused where one of our own opens
-// and does not fire; not where that is not known, nor for the sake of an optional one.
+// TestSilentBreakpointsAreRefused checks that breakpoints are refused if a breakpoint in this
+// process opens and does not fire; but not if that is unknown, and not if only optional events
+// are breakpoints.
 func TestSilentBreakpointsAreRefused(t *testing.T) {
 	breakpoint := func(optional bool) member {
 		return member{
@@ -53,7 +54,7 @@ func TestSilentBreakpointsAreRefused(t *testing.T) {
 }
 
 // TestAlikeEventsAreRefused checks that events that count the same hits of the kernel's software
-// are refused where their samples cannot be told apart; clocks have samples of their own.
+// are refused if their samples cannot be distinguished; samples of clocks can.
 func TestAlikeEventsAreRefused(t *testing.T) {
 	f := func(minor int, refused bool, ids ...uint64) {
 		t.Helper()

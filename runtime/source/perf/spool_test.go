@@ -136,8 +136,8 @@ func TestSpoolIsSuspected(t *testing.T) {
 	}
 }
 
-// TestBusyReaderLosesNothing: as long as nobody polls, the rings are emptied all
-// the same.
+// TestBusyReaderLosesNothing: the rings are emptied while the reader does not
+// poll.
 func TestBusyReaderLosesNothing(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
@@ -152,7 +152,7 @@ func TestBusyReaderLosesNothing(t *testing.T) {
 	for range 100 {
 		h.do("call 50")
 		for atomic.LoadUint64(&page.Data_tail) != atomic.LoadUint64(&page.Data_head) {
-			runtime.Gosched() // until somebody has emptied the ring of 8 KiB
+			runtime.Gosched() // until the pump has emptied the ring of 8 KiB
 		}
 	}
 	c := drain(t, s)

@@ -24,8 +24,8 @@ func TestWeightedTracepointsSampleTheirPeriod(t *testing.T) {
 	}
 }
 
-// TestFixedPeriodsAreNotSampled guards against a record for each hit of an event of which one
-// of so many is wanted.
+// TestFixedPeriodsAreNotSampled guards against a record for each hit of an event with a fixed
+// period above 1.
 func TestFixedPeriodsAreNotSampled(t *testing.T) {
 	f := func(typ uint32, id, period uint64, want bool) {
 		t.Helper()

@@ -49,7 +49,7 @@ func enlarge(t testing.TB, name string, n int) []byte {
 	}
 	end := uint64(out.Len())
 	le.PutUint64(out.Bytes()[48:], end-off)
-	// The table of features points behind the data.
+	// The table of features points to offsets after the data.
 	tail := bytes.Clone(b[off+size:])
 	shift := end - (off + size)
 	bitsSet := 0
@@ -74,8 +74,8 @@ func openBytes(t testing.TB, b []byte, opt Options) *File {
 	return f
 }
 
-// BenchmarkRead is the way of an event from the mapping through scan and
-// decode into a batch; one operation is one event.
+// BenchmarkRead measures the reading of an event from the mapping, through scan
+// and decode, into a batch; one operation is one event.
 func BenchmarkRead(b *testing.B) {
 	const events = 1 << 20
 	data := enlarge(b, "trace", events)

@@ -127,8 +127,8 @@ func TestEveryPrefix(t *testing.T) {
 	}
 }
 
-// One damaged record is one error that tells where; all records before it
-// are read.
+// A damaged record is one error with its offset; all records before it are
+// read.
 func TestBadRecord(t *testing.T) {
 	b := bytes.Clone(load(t, "trace"))
 	at := int(le.Uint64(b[40:]))
@@ -196,7 +196,7 @@ func checkPipe(t *testing.T, b []byte) {
 	}
 }
 
-// checkBytes is the invariant of reading anything: no panic; an error is
+// checkBytes checks the invariants of reading any bytes: no panic; an error is
 // clear; both ways of reading find the same number of events.
 func checkBytes(t *testing.T, b []byte) {
 	t.Helper()

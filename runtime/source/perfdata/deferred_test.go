@@ -49,8 +49,8 @@ func scriptChains(t *testing.T, name string) (lines []string) {
 	return lines
 }
 
-// TestDeferredChainsEqualPerfScript checks that user parts of stacks that the kernel took later are
-// where they belong, in files that are mapped, compressed, or come through a pipe.
+// TestDeferredChainsEqualPerfScript checks that deferred user parts of stacks are added to the
+// right samples, in files that are mapped, compressed, or come through a pipe.
 func TestDeferredChainsEqualPerfScript(t *testing.T) {
 	for _, name := range []string{"deferred", "deferredzstd", "deferredpipe"} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,8 @@ func TestDeferredChainsEqualPerfScript(t *testing.T) {
 
 func isLack(s string) bool { return strings.Contains(s, "no user part") }
 
-// A sample whose user part is not in the recording has that of the kernel, and it is said.
+// If the user part is not in the recording, the sample has the kernel's part, and there is
+// a warning.
 func TestDeferredChainIsMissing(t *testing.T) {
 	data := load(t, "deferred")
 	want := 0

@@ -86,7 +86,7 @@ func TestDirectory(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// A file that is cut costs the records behind the cut.
+		// If a file is cut, only the records after the cut are missing.
 		if err := os.Truncate(filepath.Join(dir, "data.2"), 4); err != nil {
 			t.Fatal(err)
 		}

@@ -51,8 +51,8 @@ func ticks(t *testing.T, n int) (b []byte, streams []StreamInfo) {
 	return b, streams
 }
 
-// A pipe of ours that does not say that it is done ended early; perf's pipes
-// promise nothing.
+// A pipe of ppscript without an end mark has ended early; perf's pipes announce
+// no end mark.
 func TestEndedEarly(t *testing.T) {
 	whole, streams := ticks(t, 10)
 	f := func(name string, b []byte, samples int, early uint64) {
@@ -91,7 +91,7 @@ func TestEndedEarly(t *testing.T) {
 	f("perf's pipe", load(t, "pipe"), len(goldenLines(t, "pipe")), 0)
 }
 
-// An event whose format is not understood has no fields; it does not make the recording unreadable.
+// An event with an invalid format has no fields; the recording can still be read.
 func TestFormatThatIsNotUnderstood(t *testing.T) {
 	whole, streams := ticks(t, 10)
 	b := AppendEnd(bytes.Replace(whole, []byte("n;\toffset:8;"), []byte("n;\toffzet:8;"), 1), streams)
@@ -157,8 +157,8 @@ func trickle(t *testing.T, b []byte, pause time.Duration) *os.File {
 	return r
 }
 
-// A description that comes byte by byte is waited for as long as the context
-// says, and no record keeps Poll beyond its time.
+// The wait for a description that comes byte by byte ends with the context, and
+// no record makes Poll exceed its timeout.
 func TestSlowSendersAreNotWaitedFor(t *testing.T) {
 	b, _ := ticks(t, 1)
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Millisecond)
@@ -196,8 +196,8 @@ func TestSlowSendersAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A pipe of perf has no end mark. One that is cut behind a sample ends within a
-// pass over the rings, which a whole one does not.
+// A pipe of perf has no end mark. If it is cut after a sample, it ends within a
+// pass over the rings; a complete pipe does not.
 func TestPipeEndsWithinARound(t *testing.T) {
 	b := load(t, "pipe")
 	if f := openBytes(t, b, Options{}); numSamples(all(t, f)) == 0 || f.Loss().EndedEarly != 0 {

@@ -19,8 +19,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// calling is a thread of this process, on CPU 0, that makes system calls when
-// told to; the test counts exactly these.
+// calling is a thread of this process, on CPU 0, that makes system calls on
+// command; the test counts exactly these.
 type calling struct {
 	tid  int
 	todo chan int
@@ -175,7 +175,8 @@ func TestRecordLive(t *testing.T) {
 		!strings.HasPrefix(lines[0], want) {
 		t.Errorf("perf script prints fields: got %.3q, want %q", lines, want)
 	}
-	// The kernel's text and our mappings were synthesized.
+	// The records of the kernel's text and of this process's mappings were
+	// synthesized.
 	chains := runPerf(t, "script", "-i", path, "-F", "ip,sym,dso")
 	for _, want := range []string{"do_syscall_64", "perfdata.test)"} {
 		if runtime.GOARCH == "amd64" && !strings.Contains(chains, want) {

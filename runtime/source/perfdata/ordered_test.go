@@ -182,7 +182,8 @@ func TestMaxPending(t *testing.T) {
 	}
 }
 
-// TestWildCPUs checks that CPU numbers of a damaged file make no rings without limit.
+// TestWildCPUs checks that damaged CPU numbers do not make an unlimited number of
+// rings.
 func TestWildCPUs(t *testing.T) {
 	var round []stamp
 	for i := range 20_000 {
@@ -202,7 +203,7 @@ func TestWildCPUs(t *testing.T) {
 	}
 }
 
-// TestCPUOfID checks that samples that do not tell their CPU have the CPU of their id.
+// TestCPUOfID checks that samples without a CPU have the CPU of their id.
 func TestCPUOfID(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		f := open(t, "stacks", Options{Ordered: ordered})

@@ -124,7 +124,8 @@ func drain(f *File) (rings [][]event.Event, err error) {
 	return rings, err
 }
 
-// A real pipe that brings nothing keeps the timeout, and goes on later.
+// Poll of a pipe without data respects the timeout, and reading continues
+// later.
 func TestPollWaitsForPipe(t *testing.T) {
 	b := load(t, "pipe")
 	r, w, err := os.Pipe()
@@ -359,7 +360,8 @@ func TestMemoryOfLongRecording(t *testing.T) {
 	}
 }
 
-// mappedKB is how much of files is in our memory.
+// mappedKB returns the memory of this process that is mapped from files, in
+// KiB.
 func mappedKB(t *testing.T) int {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -22,7 +22,8 @@ import (
 // "buffer:   comm-tid   [001]    11.462503699: sys_exit:             NR 1 = 1".
 var traceCmdLine = regexp.MustCompile(`^ *(?:(\w+): +)?(\S.*)-(\d+) +\[(\d+)\] *([\d.]+): (\w+): *(.*)$`)
 
-// tracedEvent holds the facts of an event that both sides tell.
+// tracedEvent has the values of an event that both this package and trace-cmd
+// report.
 type tracedEvent struct {
 	time       event.Time
 	cpu, tid   int
@@ -56,7 +57,8 @@ func reported(t *testing.T, path string) (all []tracedEvent, gaps int) {
 		m := traceCmdLine.FindStringSubmatch(line)
 		switch {
 		case m != nil && m[6] == "kernel_stack" && len(all) > 0:
-			// Nothing came between it and the event that it is of: the CPUs took turns.
+			// No record came between the stack and its event, since the CPUs took
+			// turns.
 			all[len(all)-1].text += "\n" + strings.TrimSpace(m[7])
 		case m != nil:
 			at := tracedEvent{buffer: m[1], comm: m[2], event: m[6], text: m[7]}
@@ -69,7 +71,7 @@ func reported(t *testing.T, path string) (all []tracedEvent, gaps int) {
 		case strings.Contains(line, "EVENTS DROPPED"):
 			gaps++
 		case line == "\t=> 0x0":
-			// The format has more places than the stack has functions.
+			// The format has room for more addresses than the stack has.
 		case strings.HasPrefix(line, "\t=> "):
 			all[len(all)-1].text += "\n" + line[1:]
 		}
@@ -106,7 +108,7 @@ func readTold(t *testing.T, f *File) (all []tracedEvent, lost uint64, gaps int) 
 						}
 						text := strings.TrimSpace(string(e.Stream.Schema.Text(nil, e)))
 						chain := e.Stream.Members.Callchain(e)
-						// The print format has 8, behind the marker.
+						// The print format has 8 addresses, after the marker.
 						for _, addr := range chain[:min(len(chain), 9)] {
 							if name, _, _, ok := f.kernel().Ksym(addr); ok {
 								text += "\n=> " + name

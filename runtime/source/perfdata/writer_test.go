@@ -145,7 +145,7 @@ func TestPerfReadsWhatIsWritten(t *testing.T) {
 				fields = "comm,pid,tid,time,period,event,ip"
 			case "cpus":
 				fields = "comm,pid,tid,cpu,time,event"
-			case "group": // perf takes the leader's record for that of all
+			case "group": // perf uses the leader's record for all events of the group
 				fields = "comm,pid,tid,cpu,time,period,event,ip"
 			}
 			orig := filepath.Join(dataDir, name+".data")
@@ -228,7 +228,7 @@ func TestSynthesize(t *testing.T) {
 	}
 }
 
-// A recording that was not finished can be read, and says so.
+// A recording that was not finished can be read, with a warning.
 func TestUnfinishedWriter(t *testing.T) {
 	src := open(t, "trace", Options{})
 	path := filepath.Join(t.TempDir(), "x.data")

@@ -51,7 +51,7 @@ func (w *worker) grown(n int) int {
 	return w.grown(n-1) + int(some[n/2])
 }
 
-// A call that grows its stack is one event, and the arguments are those of the call.
+// A call that grows its stack is one event, with the arguments of the call.
 func TestGoEntryOfGrownStack(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Uprobes, testkit.AMD64)
 	exe, err := os.Executable()

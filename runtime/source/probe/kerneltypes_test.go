@@ -45,8 +45,8 @@ func TestNamesOfKernelArguments(t *testing.T) {
 	}
 }
 
-// TestKprobeNamedArguments checks that named arguments are those of the call, cut to their size and
-// sign.
+// TestKprobeNamedArguments checks that named arguments have the values of the call, cut to their
+// size and sign.
 func TestKprobeNamedArguments(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Kprobes, testkit.BTF)
 	tid := onThread(t)

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A device that takes nothing is tried now and then, and its reason is told.
+// A device that accepts no bytes is tried again from time to time, and the user
+// gets the reason.
 func TestDeviceThatTakesNothing(t *testing.T) {
 	s, log := sender(t, "/dev/full", Options{})
 	began := time.Now()

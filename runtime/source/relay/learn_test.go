@@ -17,8 +17,8 @@ func learn(t *testing.T, s *Stacks, records []byte) {
 	}
 }
 
-// TestLearntStacksAreBounded checks that memory is bounded for any input, whether anybody looks at
-// it or not.
+// TestLearntStacksAreBounded checks that memory is bounded for any input, with and without calls
+// of Find.
 func TestLearntStacksAreBounded(t *testing.T) {
 	s := NewStacks(1)
 	s.bound = 1 << 20

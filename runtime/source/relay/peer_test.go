@@ -35,8 +35,8 @@ func asNobody(t *testing.T, f func() error) {
 	}
 }
 
-// TestOtherUsersAreStrangers checks that another user of the machine gets nothing at a port of this
-// machine, and is not believed when it listens there.
+// TestOtherUsersAreStrangers checks that another user of the machine gets no events at a port of
+// this machine, and is refused as a listener there.
 func TestOtherUsersAreStrangers(t *testing.T) {
 	s, log := sender(t, "0", Options{})
 	defer s.Close()
@@ -73,8 +73,8 @@ func TestOtherUsersAreStrangers(t *testing.T) {
 	}
 }
 
-// TestOwnersOfPathsAreKnown checks that at a path, its owner may listen, if nobody else can have
-// put it there.
+// TestOwnersOfPathsAreKnown checks that the owner of a path may listen there if no other user
+// can have made the socket.
 func TestOwnersOfPathsAreKnown(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	dir, err := os.MkdirTemp("/run", "ppscript-test-") // below directories of root only
@@ -112,8 +112,8 @@ func TestOwnersOfPathsAreKnown(t *testing.T) {
 	f("a directory of somebody else", false)
 }
 
-// TestSocketsAreNeverOpenToOthers checks that at no moment can others connect to the socket of a
-// path.
+// TestSocketsAreNeverOpenToOthers checks that other users can at no time connect to the socket
+// of a path.
 func TestSocketsAreNeverOpenToOthers(t *testing.T) {
 	defer unix.Umask(unix.Umask(0))
 	path := filepath.Join(t.TempDir(), "socket")

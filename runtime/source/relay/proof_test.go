@@ -15,8 +15,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Where others can connect, nothing is sent without a token, and nothing
-// received; both sides say how to get one.
+// At addresses to which others can connect, no events are sent or received
+// without a token; the errors of both sides have a hint that makes one.
 func TestToken(t *testing.T) {
 	for _, at := range []string{"0.0.0.0:0", "127.0.0.1:0", "localhost:0", "[::1]:0", "vsock:1:1"} {
 		_, err := NewSender(t.Context(), at, streams(), perfdata.WriteOptions{}, Options{})
@@ -74,8 +74,8 @@ func listener(t *testing.T, network, at string, serve func(net.Conn)) string {
 	return ln.Addr().String()
 }
 
-// A stranger who listens in the sender's place learns nothing that opens a door, and is not
-// believed.
+// A hostile listener in place of the sender gets nothing that it could use elsewhere, and
+// is refused.
 func TestImpostorsAreNotBelieved(t *testing.T) {
 	head, err := perfdata.PipeHead(streams(), perfdata.WriteOptions{Version: "test"})
 	if err != nil {
@@ -144,7 +144,7 @@ func TestImpostorsAreNotBelieved(t *testing.T) {
 	f("half a greeting", "hung up", func(c net.Conn) { g, _ := own.greeting(); _, _ = c.Write(g[:20]) })
 }
 
-// hearReal is all that a sender says to a receiver with the token.
+// hearReal returns all bytes that a sender sends to a receiver with the token.
 func hearReal(t *testing.T, at, token string) []byte {
 	t.Helper()
 	conn, err := net.Dial("tcp", at)
@@ -167,8 +167,8 @@ func hearReal(t *testing.T, at, token string) []byte {
 	return heard.Bytes()
 }
 
-// An answer that was heard opens nothing a second time, and a sender does not
-// answer its own greeting.
+// An overheard answer is refused the second time, and a sender does not answer
+// its own greeting.
 func TestAnswersAreGoodOnce(t *testing.T) {
 	s, log := sender(t, "127.0.0.1:0", Options{Token: "secret"})
 	defer s.Close()
@@ -196,7 +196,8 @@ func TestAnswersAreGoodOnce(t *testing.T) {
 		}
 		return rest[0], len(rest)
 	}
-	// Somebody in the middle hands a greeting on, and keeps the good answer.
+	// An attacker in the middle passes a greeting on, and keeps the good
+	// answer.
 	var good bytes.Buffer
 	conn, g := dial()
 	if err := prove(struct {
@@ -219,7 +220,7 @@ func TestAnswersAreGoodOnce(t *testing.T) {
 	}
 }
 
-// FuzzAnswers checks that nothing but the right answer is welcome.
+// FuzzAnswers checks that only the right answer is accepted.
 func FuzzAnswers(f *testing.F) {
 	s := &secret{key: bytes.Repeat([]byte{1}, 32)}
 	g, err := s.greeting()

@@ -29,7 +29,7 @@ func newParty(t testing.TB, w identity.CertRequest, now time.Time) party {
 	return party{key, cert}
 }
 
-// believing is the side of p, which believes these certificates.
+// believing returns the Side of p that trusts these certificates.
 func (p party) believing(t testing.TB, peers ...party) *identity.Side {
 	t.Helper()
 	var list []byte
@@ -73,7 +73,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// What goes over the wire is not what is sent.
+// The bytes on the wire are encrypted.
 func TestTLSEncrypts(t *testing.T) {
 	now := time.Now()
 	a, b := newParty(t, identity.CertRequest{Name: "a"}, now), newParty(t, identity.CertRequest{Name: "b"},
@@ -116,7 +116,8 @@ func TestTLSEncrypts(t *testing.T) {
 	}
 }
 
-// A peer that is not believed, or does not believe us, gets nothing, and both sides say why.
+// A peer that is not trusted, or that does not trust this side, gets no events, and both
+// sides report the reason.
 func TestTLSRefuses(t *testing.T) {
 	now := time.Now()
 	a, b := newParty(t, identity.CertRequest{Name: "a"}, now), newParty(t, identity.CertRequest{Name: "b"},
@@ -125,7 +126,8 @@ func TestTLSRefuses(t *testing.T) {
 	ca := newParty(t, identity.CertRequest{Name: "fleet", Authority: true}, now)
 	wrong := newParty(t, identity.CertRequest{Name: "fleet", Authority: true}, now)
 	stranger := newParty(t, identity.CertRequest{Name: "c", By: wrong.key}, now)
-	// Made while it is valid, and shown when it is not any more.
+	// A certificate that was valid when it was made, and has expired when it is
+	// used.
 	old := newParty(t, identity.CertRequest{Name: "old", Valid: 1500 * time.Millisecond}, now)
 	expired := old.believing(t, a)
 	time.Sleep(time.Until(now.Add(1600 * time.Millisecond))) // times of certificates are whole seconds
@@ -156,7 +158,7 @@ func TestTLSRefuses(t *testing.T) {
 	defer s.Close()
 	nobody := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // it is the sender who must refuse
 	if c, err := tls.Dial("tcp", log.at(t), nobody); err == nil {
-		// In TLS 1.3 the client has shaken hands before it is refused.
+		// In TLS 1.3 the client's handshake ends before it is refused.
 		if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +173,7 @@ func TestTLSRefuses(t *testing.T) {
 	}
 }
 
-// Besides TLS the token counts, where the sender has one.
+// If the sender has a token, it is checked in addition to TLS.
 func TestTLSAndToken(t *testing.T) {
 	now := time.Now()
 	a, b := newParty(t, identity.CertRequest{Name: "a"}, now), newParty(t, identity.CertRequest{Name: "b"},
@@ -198,8 +200,8 @@ func TestTLSAndToken(t *testing.T) {
 	check(t, f, want(1, 10))
 }
 
-// A peer without TLS, or that does not go on with it, is refused in time, and holds up nobody; one with
-// TLS does not do without it.
+// A peer without TLS, or one that stops in the handshake, is refused in time and does not delay
+// others. A peer with TLS refuses one without.
 func TestTLSAndPlain(t *testing.T) {
 	now := time.Now()
 	a, b := newParty(t, identity.CertRequest{Name: "a"}, now), newParty(t, identity.CertRequest{Name: "b"},
@@ -238,7 +240,8 @@ func TestTLSAndPlain(t *testing.T) {
 	}
 }
 
-// What others can read along is said; loopback and vsock are not.
+// There is a warning if others can read the connection, but not for loopback
+// and vsock.
 func TestReadable(t *testing.T) {
 	f := func(text string, want bool) {
 		t.Helper()

@@ -21,7 +21,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// failing is a listener that has no room for a while.
+// failing is a listener whose Accept fails for a while.
 type failing struct {
 	net.Listener
 	remaining int
@@ -35,8 +35,8 @@ func (l *failing) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// A sender tells of times without events as long as a receiver may wait for them, and hears
-// of each that comes.
+// A sender sends rounds without events as long as a receiver needs them, and calls Joined
+// for each receiver.
 func TestReceiversThatWaitForNothing(t *testing.T) {
 	came := make(chan struct{}, 2)
 	s, log := sender(t, "0", Options{Joined: func() { came <- struct{}{} }})
@@ -118,7 +118,8 @@ func TestAcceptsAgainAfterTooManyFiles(t *testing.T) {
 	}
 }
 
-// Receivers that take nothing are cut off, and the others do not notice.
+// Receivers that read nothing are disconnected; other receivers are not
+// affected.
 func TestStalledReceiversAreCutOff(t *testing.T) {
 	s, log := sender(t, "0", Options{Bytes: 64 << 10, Stall: 50 * time.Millisecond})
 	conn, err := net.Dial("unix", "@ppscript:"+log.at(t))
@@ -172,7 +173,7 @@ func TestStalledReceiversShareOneBound(t *testing.T) {
 	log.await(t, " connected", stalled+1)
 
 	v := s.out.(*server)
-	behind := func() (least uint64) { // chunks that the one who reads has not taken
+	behind := func() (least uint64) { // the first chunk that the reading receiver has not taken
 		v.log.mu.Lock()
 		defer v.log.mu.Unlock()
 		next := uint64(0)
@@ -212,8 +213,8 @@ func TestStalledReceiversShareOneBound(t *testing.T) {
 	if !slices.Equal(got, want(1, all+1)) || lost != 0 {
 		t.Errorf("got %d events and %d lost, want all %d", len(got), lost, all)
 	}
-	// Each of the stalled has a buffer of its own of maxTake, and a record more.
-	// The memory that the receiver has collected here is not the sender's.
+	// Each stalled receiver has a buffer of maxTake bytes and one record. The
+	// memory of the receiver in this test is subtracted.
 	held := int64(after.HeapAlloc) - int64(before.HeapAlloc) - int64(len(got))*300
 	if most := int64(4*bound + maxClients*2*maxTake); held > most {
 		t.Errorf("got %d bytes more than before, want at most %d", held, most)
@@ -223,9 +224,9 @@ func TestStalledReceiversShareOneBound(t *testing.T) {
 	}
 }
 
-// Five thousand hostile connections: garbage, silence, half of an answer, byte by
-// byte, answers that were heard, all at once. The receiver that knows the token gets
-// everything, and nothing stays.
+// Five thousand hostile connections at once: garbage, silence, half of an answer,
+// single bytes, overheard answers. The receiver that knows the token gets all
+// events, and no connection or goroutine is left.
 func TestHostileReceivers(t *testing.T) {
 	const hostile, token = 5000, "secret"
 	var limit unix.Rlimit
@@ -315,7 +316,7 @@ func TestHostileReceivers(t *testing.T) {
 	}
 }
 
-// A receiver that connects when the server is full is told so.
+// A receiver that connects when the server is full gets an error that says so.
 func TestTooManyReceivers(t *testing.T) {
 	s, log := sender(t, "127.0.0.1:0", Options{Token: "secret"})
 	defer s.Close()
@@ -334,8 +335,8 @@ func TestTooManyReceivers(t *testing.T) {
 	log.await(t, "64 are served already", 1)
 }
 
-// A sender whose description comes byte by byte is waited for no longer than the
-// run lasts, and the user learns why there is nothing.
+// The wait for a sender whose description comes byte by byte ends with the run,
+// and the user gets the reason.
 func TestSlowDescriptionsEndWithTheRun(t *testing.T) {
 	head, err := perfdata.PipeHead(streams(), perfdata.WriteOptions{Version: "test"})
 	if err != nil {

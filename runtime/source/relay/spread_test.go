@@ -219,8 +219,8 @@ func TestFilesAreRecordings(t *testing.T) {
 	}
 }
 
-// A receiver that does not read holds no more than the bound; the events that
-// it does not get are counted and told to it.
+// A receiver that does not read uses no more memory than the bound; the events
+// that it does not get are counted and reported to it.
 func TestSlowReceiverLosesAndIsTold(t *testing.T) {
 	s, log := sender(t, "0", Options{Bytes: 64 << 10})
 	f, err := Receive(t.Context(), log.at(t), How{})
@@ -242,7 +242,7 @@ func TestSlowReceiverLosesAndIsTold(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		// The count comes with the next piece that finds room.
+		// The count comes with the next piece for which there is room.
 		for n := all + 1; ; n++ {
 			send(s, n, n+1)
 			if err := s.Round(0); err != nil {
@@ -266,7 +266,8 @@ func TestSlowReceiverLosesAndIsTold(t *testing.T) {
 	}
 }
 
-// A unix socket is for this user; the socket that a sender left is in nobody's way.
+// A unix socket is for this user only; the socket that a killed sender left is
+// replaced.
 func TestUnixSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -337,7 +338,7 @@ func checkDevice(t *testing.T, s *Sender, master io.Reader) {
 	check(t, f, want(1, 300))
 }
 
-// pseudoTerminal is a character device that hands bytes on as they are.
+// pseudoTerminal is a character device that passes bytes on unchanged.
 func pseudoTerminal(t *testing.T) (master *os.File, slave string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -460,8 +461,8 @@ func TestFailuresAreSaidOnce(t *testing.T) {
 	}
 }
 
-// A pipe that nobody reads is waited for no longer than the run lasts; a reader of
-// the pipe gets the recording.
+// The wait for the reader of a pipe ends with the run; a reader of the pipe gets
+// the recording.
 func TestPipesWaitForTheirReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(path, 0o600); err != nil {

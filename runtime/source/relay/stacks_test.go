@@ -144,7 +144,7 @@ func TestStacksOfManyEpochs(t *testing.T) {
 	}
 }
 
-// A receiver that comes later knows the earlier definitions.
+// A receiver that connects later gets the earlier definitions.
 func TestLateReceiverKnowsOlderStacks(t *testing.T) {
 	s, log := stackSender(t, "0", Options{})
 	at := log.at(t)
@@ -186,8 +186,8 @@ func TestLateReceiverKnowsOlderStacks(t *testing.T) {
 	check(t, second, again)
 }
 
-// A receiver that was too slow for some events knows the names in all others,
-// those of threads and of functions.
+// A receiver that was too slow for some events gets the names of threads and
+// functions for all others.
 func TestSlowReceiverKnowsAllNames(t *testing.T) {
 	s, log := stackSender(t, "0", Options{Bytes: 64 << 10})
 	src, err := Receive(t.Context(), log.at(t), How{})
@@ -206,7 +206,7 @@ func TestSlowReceiverKnowsAllNames(t *testing.T) {
 	last := n
 	done := make(chan error, 1)
 	go func() {
-		// The names of threads that it did not get come again.
+		// The names of threads that it missed are sent again.
 		for dropped := s.Dropped(); ; dropped = s.Dropped() {
 			sendStacks(s, n, n+100)
 			n += 100
@@ -265,8 +265,8 @@ func TestStacksThroughADevice(t *testing.T) {
 	check(t, src, wantStacks(1, 300))
 }
 
-// A receiver that knows nothing of stacks has the events without them; so has one that knows only
-// another version too, and can say so.
+// A receiver without support for stacks gets the events without them. So does a receiver with
+// support for another version, which can report that.
 func TestOtherVersionsHaveTheEvents(t *testing.T) {
 	path := recordedStacks(t, 0, 500)
 	var plain []string
@@ -365,8 +365,8 @@ func TestLargeStacksAreCut(t *testing.T) {
 	}
 }
 
-// TestStacksCostNothingWhereThereAreNone checks that events with stacks cost 8 bytes more each,
-// those without nothing.
+// TestStacksCostNothingWhereThereAreNone checks that events with stacks need 8 bytes more each,
+// and events without stacks none.
 func TestStacksCostNothingWhereThereAreNone(t *testing.T) {
 	size := func(infos []perfdata.StreamInfo, id, stack uint64) int {
 		f := formOf(infos)

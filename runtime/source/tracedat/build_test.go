@@ -40,7 +40,7 @@ func record(delta uint32, data []byte) []byte {
 	return append(b, make([]byte, -len(b)&3)...)
 }
 
-// entry is what a record of event 5 and a thread begins with.
+// entry makes the begin of a record of event 5 and a thread.
 func entry(tid uint32, rest ...byte) []byte { return append(words(5, tid), rest...) }
 
 // pageOf is a page with a time, flags and records.

@@ -43,7 +43,7 @@ func several(algorithm string) *built {
 				record(2, entry(9, bytes.Repeat([]byte{6}, 5)...)), // of odd size
 				words(0<<5|typePadding)),
 			pageOf(1<<30, commitMissed, record(3, entry(10))),
-			// The number of missing records lies behind the last record.
+			// The number of missing records follows the last record.
 			slices.Concat(pageOf(1<<60|7, commitMissed|commitStored, record(0, entry(11)))[:16+12], stored,
 				make([]byte, testPage-16-12-8)),
 			// A stamp has the lower 59 bits.
@@ -92,7 +92,8 @@ func TestEachKindOfRecord(t *testing.T) {
 	}
 }
 
-// TestTimesOfClocks: the CPU's counter becomes ns, a guest's times those of its host.
+// TestTimesOfClocks: the CPU's counter is converted to ns, and a guest's times to its
+// host's clock.
 func TestTimesOfClocks(t *testing.T) {
 	read := func(id uint16, body []byte) *File {
 		page := pageOf(3000, 0, record(0, entry(1)), record(500, entry(2)))

@@ -12,8 +12,8 @@ import (
 )
 
 // kernelFunctions are the events whose print fmt calls functions, or reads
-// members of structures, that are inside the kernel only. They print as
-// name=value. The list has those of other kernels too.
+// members of structures, that exist only in the kernel. They print as
+// name=value. The list includes events of other kernels.
 var kernelFunctions = map[string]bool{
 	// A union's bit fields, printed by trace_seq_printf.
 	"kvmmmu:kvm_mmu_get_page":         true,

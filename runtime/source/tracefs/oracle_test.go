@@ -205,7 +205,7 @@ func TestLiveTextIsTheKernelsOwn(t *testing.T) {
 	in := newInstance(t, f)
 	in.write("tracing_on", "0")
 	in.write("buffer_size_kb", "32768")
-	in.write("options/overwrite", "0")    // a full buffer drops the newest, not what was read
+	in.write("options/overwrite", "0")    // a full buffer drops the newest records
 	in.write("options/context-info", "0") // lines begin with the event's name
 	hashed := in.tryWrite("options/hash-ptr", "0") != nil
 	byID := in.enableAll(f)
@@ -291,8 +291,8 @@ func lineOf(s *event.Schema, line string) bool {
 	return strings.HasPrefix(line, "sys"+call)
 }
 
-// sameText compares our text with the kernel's, word by word. Words that only
-// the kernel knows must be "?", and no others may.
+// sameText compares the text of this package with the kernel's, word by word.
+// Exactly the words that only the kernel can compute must be "?".
 func sameText(s *event.Schema, ours, kernels string) error {
 	name := s.FullName()
 	if kernelFunctions[name] {

@@ -26,8 +26,8 @@ func inPlace(t *testing.T, release string) *FS {
 	return newShipped(nearestKernel(shipped(), "amd64", running), denied)
 }
 
-// TestShippedFormats checks that every shipped format parses, and those that scripts use most are
-// there for each kernel.
+// TestShippedFormats checks that every shipped format parses, and that the events most used by
+// scripts exist for each kernel.
 func TestShippedFormats(t *testing.T) {
 	kernels := ShippedKernels()
 	if len(kernels) < 5 {
@@ -93,7 +93,7 @@ func TestNearestKernel(t *testing.T) {
 	f("amd64", "6.8.0-45-generic", "6.1.0-56-cloud-amd64")
 	f("amd64", "5.4.0", "5.10")
 	f("arm64", "7.0.0", "6.1.0-56-cloud-arm64")
-	f("riscv64", "6.12.0", "6.12") // of which there are none
+	f("riscv64", "6.12.0", "6.12") // an architecture without shipped formats
 }
 
 // What is not shipped is no mistake of the script, and says so with the nearest name.

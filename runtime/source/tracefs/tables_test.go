@@ -61,7 +61,7 @@ func TestSymbolicTables(t *testing.T) {
 		!maps.Equal(dir.Names, map[uint64]string{1: "R", 2: "W"}) {
 		t.Errorf("dir: got %+v", dir)
 	}
-	// The table of the plain value goes before those of expressions on it.
+	// The table of the plain value is preferred to tables of expressions on it.
 	reason := s.Symbolic("reason")
 	if reason == nil || reason.Flags ||
 		!maps.Equal(reason.Names, map[uint64]string{0x60: "interrupt", 0x78: "hlt"}) {
