@@ -100,7 +100,7 @@ type Absence struct {
 	OrElseOf string
 	// Having names a field. The source is left out, without a note, if its event does
 	// not have the field; or, with ! before the name, if it has the field. A script
-	// uses it to name two variants of an event, of which one exists.
+	// uses it for two variants of an event of which only one exists.
 	Having string
 	// Beside names another event, system:name. The source is left out, with a note, if that event
 	// does not exist, or if events are read by sampling and that event cannot be sampled: an

@@ -41,7 +41,7 @@ func Make(w CertRequest, now time.Time) (secret, public []byte, err error) {
 	}
 	c := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: w.Name},
-		// The clock of a peer may be behind ours.
+		// The clock of a peer may be slower than this one.
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(w.Valid),
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},

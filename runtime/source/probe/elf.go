@@ -25,7 +25,7 @@ type function struct {
 	addr     uint64
 	size     uint64 // 0 if unknown
 	indirect bool   // its code chooses the function that is called in its place
-	label    bool   // a symbol without a type, of code or data
+	label    bool   // a symbol without a type in a section of code, from assembly
 	chosen   string // the indirect function that it implements; empty if it was named itself
 }
 

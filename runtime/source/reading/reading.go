@@ -1,7 +1,7 @@
 // Package reading has the schemas of events that ppscript makes from what it reads: values
 // of counters, the threads that exist when a run begins, and side records of the kernel (new
-// symbols, programs and changes of code). The plan makes streams with these schemas, and the
-// session makes the events.
+// symbols, programs and cgroups, and changes of its code). The plan makes streams with these
+// schemas, and the session makes the events.
 package reading
 
 import (

@@ -38,8 +38,8 @@ type printer struct {
 
 	mu     sync.Mutex
 	frame  expr.Frame
-	texts  map[string]string // results of SymbolicOf, bounded by maxTexts
-	symbol map[string]int    // field to op, for SymbolicOf
+	texts  map[string]string // results of symbolicOf, bounded by maxTexts
+	symbol map[string]int    // index in ops by field, for symbolicOf
 	runs   map[int][]op      // results of runOf, by field
 }
 
