@@ -90,5 +90,5 @@ cp "$0/sealed" /etc/ppscript/sealed && cp "$0/passwd" /etc/passwd && mkdir -p /r
 	if err := os.WriteFile(script, []byte(text+" "), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	refused("is not what", script, "--", "true")
+	refused("is for a file with other contents", script, "--", "true")
 }
