@@ -36,8 +36,10 @@ func explainProbe(m *member, e *diag.Error) error {
 	case errors.Is(err, unix.ENOENT):
 		return say("the file is gone", "see whether it is there with: ls -l %s", m.ev.Config1Text)
 	case errors.Is(err, unix.EINVAL) && !user:
-		return say("the kernel allows no probe there: the function is one that probes themselves need, or was discarded after boot",
-			"see the functions that it protects with: grep -w %s /sys/kernel/debug/kprobes/blacklist", m.ev.Config1Text)
+		return say("the kernel allows no probe there: the function is one that probes themselves need, "+
+			"or was discarded after boot",
+			"see the functions that it protects with: grep -w %s /sys/kernel/debug/kprobes/blacklist",
+			m.ev.Config1Text)
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOEXEC),
 		errors.Is(err, kernel.ENOTSUPP):
 		return say("the kernel cannot probe this instruction or file",

@@ -14,8 +14,8 @@ const capUserTimeZero = 1 << 4
 
 // errNoTSC is the error if the kernel does not publish the relation of its
 // clock to the TSC.
-var errNoTSC = errors.New("the kernel does not report how its clock and the time stamp counter are related: " +
-	"its clock source is another, or the counter is not stable")
+var errNoTSC = errors.New("the kernel does not report how its clock and the time stamp counter are " +
+	"related: its clock source is another, or the counter is not stable")
 
 // TSC returns the relation of perf's clock to the time stamp counter, which
 // does not change while the machine runs.
