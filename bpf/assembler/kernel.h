@@ -28,6 +28,7 @@ typedef long long s64;
 
 static void *(*const map_lookup)(const void *map, const void *key) = (void *)1;
 static long (*const map_update)(const void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*const map_delete)(const void *map, const void *key) = (void *)3;
 static u64 (*const time_ns)(void) = (void *)5;
 static u32 (*const this_cpu)(void) = (void *)8;
 static long (*const tail_call)(void *context, const void *programs, u32 index) = (void *)12;

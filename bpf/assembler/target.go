@@ -74,16 +74,6 @@ func (c *Code) Cgroups(t *load.Target, exit Label) {
 	c.Place(in)
 }
 
-// NewTask copies a number of the new task to a place: 4 bytes of its
-// task_struct, at the offset member. It is for programs on task_newtask. R6 is
-// the context.
-func (c *Code) NewTask(to int16, member int) {
-	c.Addr(asm.R1, to)
-	c.Emit(asm.Mov.Imm(asm.R2, 4), asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord),
-		asm.Add.Imm(asm.R3, int32(member)))
-	c.Call(asm.FnProbeReadKernel)
-}
-
 // Traced leaves 1 in R0 if the thread in R0 belongs to the target, else 0. If
 // the target names nothing, all threads belong to it. The idle task never does.
 func (c *Code) Traced(t *load.Target) {

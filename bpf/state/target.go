@@ -1,22 +1,35 @@
 package state
 
 import (
+	_ "embed"
+
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
 )
 
-// This file generates the programs that update the target's set of processes or
-// threads.
+// This file has the programs that update the target's set of processes or threads, compiled from
+// target.c. A test compiles it again and compares.
+
+//go:embed target.o
+var targetObject []byte
+
+var trackers = assembler.NewObject(targetObject)
 
 // mostThreads bounds the set of threads.
 const mostThreads = 1 << 16
 
 // cloneThread is CLONE_THREAD of sched.h, a flag of task_newtask.
 const cloneThread = 0x10000
+
+// New threads that belong to the target if a thread of the target makes them.
+const (
+	followNone    = iota
+	followThreads // those of the same process
+	followAll
+)
 
 // TrackProcesses adds the set of processes to an image, with the programs that update it. The
 // workload belongs to the target from its execve on, children from their creation on.
@@ -27,44 +40,17 @@ func TrackProcesses(im *load.Image, host *features.Host, t *load.Target) {
 		Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: 1 << 14,
 	})
 	if t.Workload {
-		c := assembler.New()
-		end := c.Label()
-		c.Call(asm.FnGetCurrentPidTgid)
-		c.Emit(asm.RSh.Imm(asm.R0, 32))
-		c.MapValue(asm.R2, load.ControlMap.Of(), 0)
-		c.Emit(asm.LoadMem(asm.R1, asm.R2, 8, asm.DWord))
-		c.IfReg(asm.JNE, asm.R0, asm.R1, end)
-		c.Emit(asm.StoreMem(asm.R2, 0, asm.R0, asm.DWord))
-		c.Place(end)
-		c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
 		// execve renames the task right behind the place where perf enables events of a command
 		// (enable_on_exec). sched_process_exec is too late: another program on that tracepoint may
 		// run first.
-		im.Programs = append(im.Programs, load.Program{Label: "workload", Kind: ebpf.RawTracepoint,
-			Attach: "task_rename", Ins: c.Finish(), Event: -1})
+		track(im, "workload", "task_rename", nil)
 	}
 	if !t.Follow {
 		return
 	}
-	at, ok := host.Member("task_struct", "tgid")
-	if !ok {
-		assembler.Refuse("following children needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
-	}
 	im.Follow = true
-	c := assembler.New()
-	exit := c.Label()
-	c.Emit(asm.Mov.Reg(asm.R6, asm.R1), asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord))
-	c.Emit(asm.And.Imm(asm.R0, cloneThread))
-	c.IfImm(asm.JNE, asm.R0, 0, exit)
-	c.Call(asm.FnGetCurrentPidTgid)
-	c.Tasks(t, exit)
-	k := c.Alloc(8)
-	c.NewTask(k, at)
-	c.Put(load.ProcessesMap.Of(), k, k, ebpf.UpdateAny)
-	c.Place(exit)
-	c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-	im.Programs = append(im.Programs, load.Program{
-		Label: "children", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.Finish(), Event: -1,
+	track(im, "children", newTask, map[string]int64{
+		"number_at": memberOfTask(host, "tgid", "following children"),
 	})
 }
 
@@ -78,37 +64,34 @@ func TrackThreads(im *load.Image, host *features.Host, t *load.Target) {
 	defineIn(im, load.ThreadsMap.Of(), &ebpf.MapSpec{
 		Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: mostThreads,
 	})
-	at, ok := host.Member("task_struct", "pid")
-	if !ok {
-		assembler.Refuse("following threads needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
+	follow := int64(followNone)
+	switch {
+	case t.Workload || t.Follow:
+		follow = followAll
+	case len(t.PIDs) > 0:
+		follow = followThreads
 	}
-	c := assembler.New()
-	exit, out := c.Label(), c.Label()
-	parent, child := c.Alloc(8), c.Alloc(8)
-	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
-	c.Zero(child, 8)
-	c.NewTask(child, at)
-	c.Call(asm.FnGetCurrentPidTgid)
-	c.Store(parent, asm.R0) // its lower half is the thread
-	c.Get(load.ThreadsMap.Of(), parent, out)
-	if !t.Workload && !t.Follow {
-		c.Emit(asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord), asm.And.Imm(asm.R0, cloneThread))
-		if len(t.PIDs) == 0 {
-			c.Emit(asm.Mov.Imm(asm.R0, 0)) // threads only, no processes
-		}
-		c.IfImm(asm.JEq, asm.R0, 0, out)
-	}
-	c.Put(load.ThreadsMap.Of(), child, child, ebpf.UpdateAny)
-	c.GoTo(exit)
-	c.Place(out)
-	c.MapPtr(asm.R1, load.ThreadsMap.Of())
-	c.Addr(asm.R2, child)
-	c.Call(asm.FnMapDeleteElem)
-	c.Place(exit)
-	c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-	im.Programs = append(im.Programs, load.Program{
-		Label: "threads", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.Finish(), Event: -1,
+	track(im, "threads", newTask, map[string]int64{
+		"number_at": memberOfTask(host, "pid", "following threads"), "follow": follow,
 	})
+}
+
+// newTask is the tracepoint of tasks that are made.
+const newTask = "task_newtask"
+
+// track adds the program track_LABEL to an image, with the numbers that are given to it.
+func track(im *load.Image, label, tracepoint string, given map[string]int64) {
+	im.Programs = append(im.Programs, load.Program{Label: label, Kind: ebpf.RawTracepoint,
+		Attach: tracepoint, Ins: trackers.Program("track_"+label, given), Event: -1})
+}
+
+// memberOfTask returns where a task_struct has a member; doing needs it.
+func memberOfTask(host *features.Host, member, doing string) int64 {
+	at, ok := host.Member("task_struct", member)
+	if !ok {
+		assembler.Refuse("%s needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)", doing)
+	}
+	return int64(at)
 }
 
 // defineIn adds a map to the image.
