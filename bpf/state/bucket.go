@@ -12,6 +12,10 @@ import (
 // This file generates code that adds a number to the row of a group: as the smallest or
 // largest value, or to the buckets of histograms and quantiles. The row is at R7, the number
 // in R0.
+//
+// It is assembled, since it runs for each event. With a routine in C for the number of a bucket, the
+// verifier followed 3,395 instructions of a program with hist() in place of 488, and a hit took 135
+// to 144 ns in place of 119 to 142 (Linux 6.18, Safe RET).
 
 // Extreme keeps the smaller or the larger of R0 and the value at offset at of the row. It
 // does nothing if at is negative. If R1 is 0, there is no value yet.

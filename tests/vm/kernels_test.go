@@ -7,9 +7,9 @@ import (
 )
 
 // Verifiers of older and newer kernels take the routines in C: those that hash stacks, find interpreters'
-// frames and keep long texts; from 6.1 on those that walk stacks by unwind tables and make trees of calls.
-// Before 5.17 stacks are copied. They take what programs do with texts and with slots of rows, too, and it is
-// the same there.
+// frames, keep long texts and track the target; from 6.1 on those that walk stacks by unwind tables and make
+// trees of calls. Before 5.17 stacks are copied. They take what programs do with texts and with slots of
+// rows, too, and it is the same there.
 func TestProgramsOnKernels(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
@@ -23,11 +23,12 @@ func TestProgramsOnKernels(t *testing.T) {
 		"-test.run 'UnknownProcesses|Stack|RandomPrograms|SlotsAreShared'; failed=$((failed+$?))\n" +
 		"interpreted.test -test.run 'Loads|Front' -test.v; failed=$((failed+$?))\n" +
 		"assembler.test -test.run Routine -test.v; failed=$((failed+$?))\n" +
+		"state.test -test.run 'WorkloadBegins|ChildrenComeIn|^TestThreads$' -test.v; failed=$((failed+$?))\n" +
 		"eval.test -test.run 'TextsAreKept|EndsOfTexts|HashesThatMeet' -test.v; failed=$((failed+$?))\n"
 	const walks = stacks +
 		"walk.test -test.run 'Rules|FramePointers|DeepStacks|ToldApart|FollowFew' -test.v; " +
 		"failed=$((failed+$?))\nassembler.test -test.run Repeat -test.v; failed=$((failed+$?))\n" +
-		"state.test -test.run 'Calls.*Nest' -test.v; failed=$((failed+$?))\n"
+		"state.test -test.run 'CallsNest|CallsOfThreads' -test.v; failed=$((failed+$?))\n"
 	for kernel, commands := range map[string]string{
 		"5.10": stacks, "6.1": walks, "6.12": walks, "newest": walks,
 	} {
@@ -38,7 +39,8 @@ func TestProgramsOnKernels(t *testing.T) {
 					commands+"exit $failed")
 			out := string(r.Output)
 			want := []string{"--- PASS: TestLoads", "--- PASS: TestRoutine", "--- PASS: TestRandomPrograms",
-				"--- PASS: TestSlotsAreShared", "--- PASS: TestTextsAreKept", "--- PASS: TestHashesThatMeet"}
+				"--- PASS: TestSlotsAreShared", "--- PASS: TestTextsAreKept", "--- PASS: TestHashesThatMeet",
+				"--- PASS: TestChildrenComeIn"}
 			if kernel == "5.10" {
 				want = append(want, "--- SKIP: TestUnknownProcesses")
 			} else {
