@@ -21,6 +21,7 @@ import (
 var walls = map[string]string{
 	// Readers: each has a case of TestReadersAreConfined.
 	"info": "reader", "test": "reader", "check": "reader", "explain": "reader", "usdt": "reader",
+	"probe": "reader",
 	// Commands that open events: TestOpenersAreConfined tests them, or they enter the sandbox as a run
 	// does.
 	"repl": "opener", "export": "opener", "record": "run",
@@ -73,6 +74,7 @@ var readers = []reading{
 	{"a_test.star", "test", 0},
 	{"/bin/true", "--symbols", 0},
 	{"/bin/true", "usdt list", 3},
+	{"/bin/true", "probe -F -x", 3},
 	{"load.data", "top -e sched:sched_switch --input", 0},
 	{"load.data", "explain top -e sched:sched_switch --input", 0},
 	{"load.data", "check ../../stdlib/syscalls.star --input", 0},
