@@ -207,6 +207,7 @@ func show(t *testing.T, name string, list []*Comparison) (results []*Outcome) {
 	words := map[string]string{"name": fmt.Sprintf("w%d", os.Getpid()), "dir": t.TempDir()}
 	maps.Copy(words, s.words)
 	l := testkit.StartTarget(t, append(s.load, "-comm", words["name"])...)
+	words["pid"] = strconv.Itoa(l.PID())
 	if !s.spread {
 		l.OnOneCPU()
 	}
