@@ -14,8 +14,8 @@ import (
 // and its parent, up to the root of the file system, and the mount has the entry that this root lies on.
 // path.c follows them.
 //
-// The helper of the kernel for this, bpf_d_path, is only for programs at a dozen of functions, and only for
-// a struct path.
+// The kernel has a helper for this, bpf_d_path. But only programs at about a dozen functions of the kernel
+// may call it, and it needs a struct path.
 
 //go:embed path.o
 var pathObject []byte
@@ -23,8 +23,9 @@ var pathObject []byte
 // pathRoutines holds the compiled routine of path.c; a test compiles it again and compares.
 var pathRoutines = assembler.NewObject(pathObject)
 
-// Constants of path.c: a path has fewer than pathRoom bytes and at most pathDepth names and mounts; the name
-// of a file system has fewer than pathKind bytes, and a name behind it fewer than pathRest.
+// Constants of path.c: a path has fewer than pathRoom bytes and at most pathDepth names and mounts. A file
+// without a path, such as a pipe, is written as file system:name; there the file system has fewer than
+// pathKind bytes and the name fewer than pathRest.
 const (
 	pathRoom    = event.UserTextLimit + 1
 	pathDepth   = 32
@@ -34,7 +35,7 @@ const (
 	pathWork    = pathOffsets + len(expr.PathOffsets{})*8 + 2*pathRoom
 )
 
-// pathText writes the path n to off, which has room for size bytes.
+// pathText writes the path of n's directory entry to off, which has room for size bytes.
 func (e *Eval) pathText(off int16, size int, n *expr.KernelPath) {
 	c := e.Code
 	mark := c.Stack
@@ -45,7 +46,7 @@ func (e *Eval) pathText(off int16, size int, n *expr.KernelPath) {
 		c.Store(place, asm.R0)
 		places = append(places, place)
 	}
-	if n.Alias > 0 { // Dentry points to a member, or nowhere
+	if n.Alias > 0 { // Dentry is 0, or the address of the entry's member at offset Alias
 		none := c.Label()
 		c.Load(asm.R0, places[0])
 		c.IfImm(asm.JEq, asm.R0, 0, none)

@@ -16,8 +16,8 @@ import (
 // it up, took some 8 instructions for each range of bytes, and no program could
 // have two globs.
 
-// matches jumps to l if "the text matches p" is want; what is p as the user
-// wrote it.
+// matches jumps to l if "the text matches p" is want. The parameter what is the
+// text of the pattern p as the user wrote it, for the error.
 func (e textCode) matches(off int16, size int, p *pattern, what string, want bool, l assembler.Label) {
 	c := e.Code
 	if n := len(p.Chars); n > mostStates-2 {

@@ -104,14 +104,14 @@ func (e textCode) find(text int16, room int, sub string, last bool) {
 	}
 	unused := int32(64 - 8*len(sub))
 	c.Constant(asm.R4, int64(Words(sub, 8)[0]<<unused))
-	// R5 is 1 until one is found.
+	// R5 is 1 until an occurrence is found.
 	c.Emit(asm.Mov.Imm(asm.R0, 0), asm.Mov.Imm(asm.R5, 1))
 	for i := range places {
 		e.wordAt(asm.R1, asm.R2, text, room, i)
 		if unused > 0 {
 			c.Emit(asm.LSh.Imm(asm.R1, unused))
 		}
-		// R2 is 1 if it is not here.
+		// R2 is 0 if sub is at byte i, else 1.
 		c.Emit(asm.Xor.Reg(asm.R1, asm.R4), asm.Mov.Reg(asm.R2, asm.R1), asm.Neg.Imm(asm.R2, 0),
 			asm.Or.Reg(asm.R2, asm.R1), asm.RSh.Imm(asm.R2, 63))
 		if last {
@@ -190,7 +190,7 @@ func (e textCode) changeCase(off int16, size int, upper bool) {
 		c.Load(asm.R0, off+int16(i))
 		c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.And.Reg(asm.R1, asm.R3))
 		c.IfImm(asm.JNE, asm.R1, 0, e.Fail)
-		// The top bit of each byte: it is not below first, and not up to last.
+		// The top bit of each byte of R1 says that the byte is from first to last.
 		c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.Add.Reg(asm.R1, asm.R4),
 			asm.Mov.Reg(asm.R2, asm.R0), asm.Add.Reg(asm.R2, asm.R9), asm.Xor.Imm(asm.R2, -1),
 			asm.And.Reg(asm.R1, asm.R2), asm.And.Reg(asm.R1, asm.R3), asm.RSh.Imm(asm.R1, 2),

@@ -56,7 +56,8 @@ func (r *Records) Of(n, bytes uint64) uint64 {
 func (r *Records) Small() uint64 { return r.small }
 
 // MeasureRecords measures the costs of records whose samples have the members of sampleType and the
-// raw bytes of the event. The most expensive of the hooks counts. It takes some milliseconds.
+// raw bytes of the event. Each has the costs of all the hooks, Idle the cost of the most expensive
+// one. Measuring takes some milliseconds.
 func MeasureRecords(sampleType uint64, hooks ...Hook) Records {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

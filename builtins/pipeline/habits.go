@@ -1,8 +1,9 @@
 package pipeline
 
-// This file answers names that other tools and libraries have for the work of a method here.
+// This file lists names from other tools and libraries. If a script calls such a name, the error shows the
+// code that does the same here.
 
-// habits is the code for such names, of streams and, below it, of groups.
+// habits has the code for such names, for streams.
 var habits = map[string]string{
 	"filter": `.where("pid > 1")`, "grep": `.where("comm ~ \"x*\"")`, "having": `.where(...)`,
 	"group_by": `.by("comm")`, "groupby": `.by("comm")`, "group": `.by("comm")`,
@@ -15,7 +16,7 @@ var habits = map[string]string{
 	"unmatched": ".unpaired()", "leaks": ".paired()",
 }
 
-// numbers are the names of what an aggregator computes of a number, and of histograms, of streams and groups.
+// numbers has the code for names of aggregators and histograms, for streams and groups.
 var numbers = map[string]string{
 	"sum": `.agg(agg.sum("FIELD"))`, "total": `.agg(agg.sum("FIELD"))`,
 	"avg": `.agg(agg.avg("FIELD"))`, "mean": `.agg(agg.avg("FIELD"))`, "average": `.agg(agg.avg("FIELD"))`,
@@ -29,7 +30,7 @@ var numbers = map[string]string{
 	"size": ".count()", "len": ".count()", "tally": ".count()", "value_counts": ".count()",
 }
 
-// ofGroups are names for the work that is done before events are grouped.
+// ofGroups has the code for methods that groups lack, since their work is done before events are grouped.
 var ofGroups = map[string]string{
 	"latency": `.agg(p99 = agg.quantile("delay", 0.99)), or STREAM.latency("KEY") in place of .by("KEY")`,
 	"where":   `.where(...) in front of .by(...)`, "filter": `.where(...) in front of .by(...)`,

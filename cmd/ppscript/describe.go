@@ -57,7 +57,7 @@ func describeCommand(a *app) *cobra.Command {
 		Use:   "describe NAME|FILE [options] | --schema",
 		Short: "Describe a script, or what runs print, to programs",
 		Long: `Prints the options, events and results of a script as JSON, as its option --describe does. --schema prints the JSON
-Schema of the lines that --format json prints, of any script; docs/json.md says what of it stays as it is.`,
+Schema of the lines that --format json prints, of any script; docs/json.md says which parts will not change.`,
 		Example:            "    ppscript describe syscalls\n    ppscript describe --schema > ppscript.schema.json",
 		DisableFlagParsing: true, // all options are the script's
 		ValidArgsFunction: func(

@@ -7,11 +7,11 @@ type RecordKind uint8
 const (
 	Sample   RecordKind = iota
 	Lost                // Count events of the ring were lost before this record
-	Comm                // Tid of Pid is now called Text; Exec tells exec from rename
-	Fork                // Tid of Pid was created by ParentTid of ParentPid
-	Exit                // Tid of Pid ended
-	Mmap                // an executable mapping; decoded by runtime/target/task
-	Throttle            // the kernel paused the event; Unthrottle ends it
+	Comm                // a thread has a new name; decoded by DecodeComm of runtime/source/perf
+	Fork                // a thread or process was created; decoded by DecodeFork there
+	Exit                // a thread ended; decoded by DecodeExit
+	Mmap                // a file or memory was mapped; decoded by DecodeMmap
+	Throttle            // the kernel paused the event; Unthrottle ends the pause
 	Unthrottle
 	Switch
 	// LostAside says that Count records were lost in a ring without samples. No event of

@@ -133,8 +133,8 @@ func (y *Why) build(b *builder) error {
 	return nil
 }
 
-// shape finds which fields of a branch's events describe spans; false if they
-// are no spans.
+// shape finds which fields of a branch's events describe spans; false if the events are no
+// spans.
 func (op *WhyOp) shape(b *builder, br *branch) bool {
 	switch r := br.root.(type) {
 	case *foldOp:
@@ -150,7 +150,7 @@ func (op *WhyOp) shape(b *builder, br *branch) bool {
 	return true
 }
 
-// branchesFor lists the branches that an operator takes.
+// branchesFor lists the branches whose events go to an operator.
 func (b *builder) branchesFor(op Operator) (all []*branch) {
 	for _, f := range b.plan.feeds {
 		for i := range f.branches {
@@ -162,8 +162,8 @@ func (b *builder) branchesFor(op Operator) (all []*branch) {
 	return all
 }
 
-// history lists the branches of the events that explain spans. The result names events
-// that do not exist here.
+// history lists the branches of the events that explain spans. Events that do not exist here
+// are added to op.missing, which the result of why lists.
 func (op *WhyOp) history(b *builder) ([]branch, error) {
 	var all []branch
 	quotas := b.env.Quotas != nil && b.env.Quotas()
@@ -214,7 +214,7 @@ func (op *WhyOp) quota(b *builder, br *branch) {
 	b.contexts = append(b.contexts, uses...)
 }
 
-// tracedSpans keeps the spans of the target's threads as traced does.
+// tracedSpans adds conditions that only spans of the target's threads pass, as traced does for pairs.
 func (op *WhyOp) tracedSpans(b *builder, r root) (err error) {
 	switch r := r.(type) {
 	case *JoinOp:
@@ -242,7 +242,8 @@ func (op *WhyOp) tracedSpans(b *builder, r root) (err error) {
 	return err
 }
 
-// onlyTraced keeps the events of a branch whose thread is the target's.
+// onlyTraced adds a condition to a branch that only events of the target's threads pass. whom is
+// the name of the field with the thread.
 func (b *builder) onlyTraced(br *branch, whom string) error {
 	p, err := b.compile(Fn{Text: "traced(" + whom + ")"}, br, expr.Bool)
 	if err == nil {
@@ -251,8 +252,8 @@ func (b *builder) onlyTraced(br *branch, whom string) error {
 	return err
 }
 
-// traced keeps the pairs of the target's threads, if there is a target. The history needs
-// the events of all threads, so that the target cannot restrict what is attached.
+// traced adds conditions that only pairs of the target's threads pass, if there is a target. The
+// history needs the events of all threads, so the events cannot be opened for the target alone.
 func (op *WhyOp) traced(b *builder, n *JoinOp) error {
 	for i := range n.js.In {
 		if n.js.In[i].Stage >= 0 && b.asks[i] {
@@ -368,7 +369,8 @@ func (op *WhyOp) bound(br *branch) expr.Node {
 	return bounded(br, fmt.Sprintf("delay > %d", op.Spec.Than))
 }
 
-// setApart keeps events out of a join's history that are only its starts and ends.
+// setApart keeps the events of a join that are not part of the history, and are only its starts
+// or ends, out of its timeline.
 func (b *builder) setApart() error {
 	for _, n := range Of[*JoinOp](b.plan) {
 		for i := range n.js.In {

@@ -25,7 +25,8 @@ func (r *recordings) carrier(e *event.Stream) *relay.Source {
 	return nil
 }
 
-// sayStackless tells the user why a pulled event has no stacks.
+// sayStackless tells the user why an event that another ppscript sends (attribute pull=) has no
+// stacks.
 func (r *recordings) sayStackless(e *plan.Event) {
 	at := slices.IndexFunc(r.remotes, func(m *remote) bool { return m.gives(e) })
 	if at < 0 {

@@ -17,10 +17,10 @@ type checker struct {
 	suite  Suite
 	src    event.Source
 	rings  []*ringState
-	copies [][]event.Event // copies, by ring
+	copies [][]event.Event // copies of the events, by ring
 
-	// latestKnown is the latest time before known in the rounds so far:
-	// nothing that becomes visible later may be older.
+	// latestKnown is the latest time of the records that earlier rounds read before the
+	// bound known: no record that becomes visible later may be older.
 	latestKnown event.Time
 }
 
@@ -147,7 +147,7 @@ func (c *checker) event(i int, e *event.Event, latest *event.Time) {
 	}
 	st.last = e.Time
 	if e.Time < c.latestKnown {
-		c.t.Fatalf("ring %d: %d ns older than what was known when it was not visible", i,
+		c.t.Fatalf("ring %d: an event became visible that is %d ns older than a known one", i,
 			c.latestKnown-e.Time)
 	}
 	if latest != nil {

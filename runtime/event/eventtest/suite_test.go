@@ -188,7 +188,7 @@ func TestSuite(t *testing.T) {
 		"short reads":          "before until",
 		"reads past until":     "until",
 		"time goes back":       "time went back",
-		"known too early":      "older than what was known",
+		"known too early":      "older than a known one",
 		"wrong ring":           "event says ring 0",
 		"no stream":            "without a stream",
 		"raw elsewhere":        "not a part of Rec",

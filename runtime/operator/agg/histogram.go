@@ -13,7 +13,7 @@ type histogram struct {
 	agg    *Agg
 	bucket func(a *Agg, n event.Number) int
 	counts []uint64
-	marked []uint64 // a copy of the counters from the begin of the slot of time; shorter if there were fewer
+	marked []uint64 // a copy of the counters at the last Group.Mark; shorter if there were fewer then
 	some   bool     // a value came since Reset
 }
 
@@ -68,7 +68,7 @@ func (g *Group) OtherHistogram(i int) (result.KeyDistribution, bool) {
 		return result.KeyDistribution{}, false
 	}
 	rows := g.rest.Histograms(i)
-	if len(rows) == 0 { // their values failed
+	if len(rows) == 0 { // evaluating the values of these events failed
 		return result.KeyDistribution{}, false
 	}
 	rows[0].Key = g.otherKeys()

@@ -7,10 +7,10 @@
 // innermost counts: the one that began last. A time without any is a part of its own,
 // called the rest.
 //
-// A span arrives when it ends, so that the spans over it must be kept from its begin on.
-// They are kept as long as a span to be split is open under their key. Spans over it
-// that are still open at its end count up to there; joins and folds report begins
-// (flow.Opens).
+// A span arrives when it ends, so the spans over it must be kept from its begin on. A span
+// over others is kept as long as a span to be split is open with the same key. If it is
+// still open when the span to be split ends, it counts up to that time; joins and folds
+// report begins for this (flow.Opens).
 //
 // A part is unknown where events were lost, until a later event shows the state of the
 // key; where a bound was hit; and where a span ends whose begin was before the trace. A

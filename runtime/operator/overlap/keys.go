@@ -9,7 +9,7 @@ import (
 type keys struct {
 	ints   *key.Ints
 	texts  *key.Texts
-	number int64  // the key at hand, if keys are numbers
+	number int64  // the key that find looked up last, if keys are numbers
 	pack   []byte // likewise, if they are not
 }
 

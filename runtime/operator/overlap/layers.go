@@ -9,14 +9,14 @@ import (
 
 // This file finds the innermost span at each time of a span that is split: the one that
 // began last. Open spans are on a stack in the order of their begins; a span that ends
-// below others is removed when those above have ended. This is right also for spans that
+// below others is removed when the spans above it have ended. This is right also for spans that
 // overlap without nesting.
 
 // layers is the working memory of cut.
 type layers struct {
 	sides  []*side // of spans over others
 	over   []layer
-	blind  event.Time // nothing is known before
+	blind  event.Time // before this time, the spans over others are not known
 	stack  []int32
 	pieces []piece
 	facts  []event.Value // of open spans

@@ -11,10 +11,10 @@ type losses []loss
 
 type loss struct{ from, to event.Time }
 
-// maxLosses bounds them; of more, the first become one.
+// maxLosses bounds the losses that are kept; if there are more, the first two become one.
 const maxLosses = 1 << 10
 
-// add notes a loss; false if it is known: several sources tell of each.
+// add notes a loss; false if it was noted before, since several sources report the same loss.
 func (l *losses) add(from, to event.Time) bool {
 	for i := len(*l) - 1; i >= 0; i-- {
 		if x := &(*l)[i]; x.from == from {

@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/operator/key"
 )
 
-// A Splitter splits spans. It takes them by the sinks of its sources.
+// A Splitter splits spans. The inputs that Split and Over return receive the spans.
 type Splitter struct {
 	spec      Spec
 	next      flow.Sink
@@ -17,9 +17,9 @@ type Splitter struct {
 	rows      []row
 	knowledge []knowledge // by row, then by source of spans over others
 	lasting
-	items int // of all rows
+	items int // number of the items of all rows
 
-	now    event.Time // of the last begin, or span
+	now    event.Time // time of the last begin or end of a span
 	losses losses
 	layers layers
 	out    parts
@@ -29,28 +29,28 @@ type Splitter struct {
 	stats Stats
 }
 
-// Stats counts since the last call of Loss.
+// Stats has counts since the last call of Loss.
 type Stats struct {
 	Parts   uint64
-	Evicted uint64 // spans that were given up for the bound
-	NoBegin uint64 // emitted events that should be spans and have no begin
+	Evicted uint64 // spans that were given up, since the bound on kept spans or keys was hit
+	NoBegin uint64 // events of a source that are no spans, since they have no begin
 }
 
 // A row holds the spans and knowledge of one key.
 type row struct {
 	key  int64 // if keys are numbers
 	live bool
-	// keptUntil is the time since which items are complete, if any are kept.
+	// complete says that items has all spans over others that ended after keptUntil.
 	keptUntil event.Time
 	complete  bool
 	split     int32 // the open spans that are to be split: the first of a list
 	over      int32 // the open spans over others: the first of a list
 	items     []item
-	facts     []event.Value // of the items, one after another
+	facts     []event.Value // the facts of the items, one item after another
 	pruned    int           // number of items after the last prune
 }
 
-// knowledge says since when the open spans of a source are known for a key.
+// knowledge says from which time on the open spans of a source are known for a key.
 type knowledge struct {
 	// seen is the time of the last begin or end, 0 if there was none. doubt, if not 0, is
 	// the begin of a span whose end will not be known.
@@ -70,9 +70,9 @@ const unknown = -1
 type openSpan struct {
 	begin  event.Time
 	row    int32
-	next   int32 // of the row
+	next   int32 // the next open span in the row's list
 	source int32
-	id     int32 // its number at the source
+	id     int32 // the number that the source gave it
 }
 
 // lasting holds the open spans.
@@ -81,7 +81,7 @@ type lasting struct {
 	free []int32 // unused places of open
 }
 
-const none = -1 // in place of the number of an open
+const none = -1 // no open span, in place of an index in open
 
 // New returns a Splitter that hands parts to next.
 func New(spec Spec, next flow.Sink) *Splitter {
@@ -94,16 +94,16 @@ func New(spec Spec, next flow.Sink) *Splitter {
 	return s
 }
 
-// A side is an input of a Splitter: it takes spans when they end, and implements
+// A side is an input of a Splitter: it receives spans when they end, and their begins by
 // flow.Opens.
 type side struct {
 	*Splitter
 	*Source
 	over  bool
 	index int32
-	at    []int32 // places in open, by number of the source
+	at    []int32 // indices in open, by the number that the source gave the span
 
-	span    event.Event // an open one, or one that has no begin
+	span    event.Event // an open span, or an end without a begin
 	derived event.Derived
 	begun   event.Event
 }
@@ -115,13 +115,12 @@ type Side interface {
 	flow.Opens
 }
 
-// Split returns the input for a source of spans that are split; Over for spans
-// over them.
+// Split returns the input for the i-th source of spans that are split.
 func (s *Splitter) Split(i int) Side {
 	return &side{Splitter: s, Source: &s.spec.Split[i], index: int32(i)}
 }
 
-// Over returns the input for a source of spans over others.
+// Over returns the input for the i-th source of spans over others.
 func (s *Splitter) Over(i int) Side {
 	x := &side{Splitter: s, Source: &s.spec.Over[i], index: int32(i), over: true}
 	s.layers.sides = append(s.layers.sides, x)
@@ -154,7 +153,7 @@ func (x *side) Events(evs []*event.Event) {
 	x.out.flush(x.next)
 }
 
-// keyOf is the program of the key of a span, and the event that it is for.
+// keyOf returns the program that computes the key of a span, and the event to run it on.
 func (x *side) keyOf(e *event.Event) (*expr.Program, *event.Event) {
 	if x.Key != nil {
 		return x.Key.For(e), e
@@ -162,7 +161,7 @@ func (x *side) keyOf(e *event.Event) (*expr.Program, *event.Event) {
 	return x.Ends.For(e.Derived.End), e.Derived.End
 }
 
-// half is a span of which only the begin or only the end is known.
+// half makes a span of which only the begin or only the end is known; the other one is nil.
 func (x *side) half(begin, end *event.Event) *event.Event {
 	e := begin
 	if e == nil {
@@ -255,7 +254,7 @@ func (x *side) Broke(id int32) {
 	}
 }
 
-// opened is the place of an open span.
+// opened returns the index in open of the span with a source's number; none if there is none.
 func (x *side) opened(id int32) int32 {
 	if int(id) >= len(x.at) {
 		return none
@@ -263,8 +262,8 @@ func (x *side) opened(id int32) int32 {
 	return x.at[id]
 }
 
-// Alone implements flow.Opens. The first such end of a key may belong to a span that
-// began before the trace; later ones end no span.
+// Alone implements flow.Opens. For each key, the first end without a begin may belong to a span
+// that began before the trace; later ones end no span.
 func (x *side) Alone(e *event.Event) {
 	if !x.over {
 		return
@@ -275,7 +274,7 @@ func (x *side) Alone(e *event.Event) {
 	if p != nil {
 		r = x.rowOf(p, true)
 	}
-	if r < 0 { // only the begin has the key: it may be any key
+	if r < 0 { // the key is only in the begin, which was not seen: the span may be of any key
 		x.losses.add(e.Time, e.Time)
 		return
 	}
@@ -297,7 +296,8 @@ func (x *side) Lost(ring int32, n uint64, t event.Time) {
 	}
 }
 
-// row finds the row for a key of the frame's event, and makes it if asked to.
+// row returns the row of a key of the frame's event; key.None if there is none. It makes the
+// row if makes is set, and counts an error if the key fails.
 func (s *Splitter) row(p *expr.Program, makes bool) int32 {
 	r := s.rowOf(p, makes)
 	if s.frame.Err != nil {
@@ -306,7 +306,7 @@ func (s *Splitter) row(p *expr.Program, makes bool) int32 {
 	return r
 }
 
-// rowOf is row, where the key may fail.
+// rowOf is row without counting errors.
 func (s *Splitter) rowOf(p *expr.Program, makes bool) int32 {
 	r, fresh := s.keys.find(p, &s.frame, makes)
 	if r == key.None && makes && s.frame.Err == nil {
@@ -347,7 +347,7 @@ func (s *Splitter) sweep() {
 	}
 }
 
-// take returns a place of open.
+// take returns the index of an unused element of open.
 func (s *Splitter) take() int32 {
 	if n := len(s.free) - 1; n >= 0 {
 		i := s.free[n]
@@ -363,8 +363,8 @@ func (s *Splitter) of(r, source int32) *knowledge {
 	return &s.knowledge[int(r)*len(s.spec.Over)+int(source)]
 }
 
-// doubted is the time since which the open spans of a source are not known for a
-// key.
+// doubted returns the time from which on the open spans of a source are not known for a
+// key; false if they are known.
 func (s *Splitter) doubted(k *knowledge) (from event.Time, doubted bool) {
 	from, doubted = s.losses.since(k.seen)
 	if k.doubt != 0 && (!doubted || k.doubt < from) {
@@ -373,7 +373,8 @@ func (s *Splitter) doubted(k *knowledge) (from event.Time, doubted bool) {
 	return from, doubted
 }
 
-// tell says that the spans of the source are known from a time on.
+// tell records that the open spans of the source are known for the row's key from time t on. The
+// time before, in which they were not known, is kept as an item.
 func (x *side) tell(r int32, t event.Time) {
 	k := x.of(r, x.index)
 	if from, doubted := x.doubted(k); doubted {
@@ -386,7 +387,7 @@ func (x *side) tell(r int32, t event.Time) {
 	k.seen = max(k.seen, t)
 }
 
-// ended takes a span over others.
+// ended keeps a span over others, which has ended.
 func (x *side) ended(r int32, e *event.Event) {
 	x.tell(r, e.Time)
 	to := &x.rows[r]
@@ -417,7 +418,7 @@ func (x *side) factsOf(e *event.Event, to []event.Value) []event.Value {
 	return to
 }
 
-// keep keeps an item if the key has open spans to be split; else it only notes the time.
+// keep keeps an item if the key has open spans to be split; else it drops all items of the key.
 func (s *Splitter) keep(r *row, i item, facts []event.Value) {
 	if r.split == none {
 		s.drop(r)
@@ -473,7 +474,7 @@ func (s *Splitter) Len() (kept, lasting int) { return s.items, len(s.open) - len
 // Errors returns the failed evaluations since the last call of Loss.
 func (s *Splitter) Errors() *flow.Errors { return &s.errs }
 
-// Loss is the loss of the parts since the last call.
+// Loss returns the losses of the parts since the last call.
 func (s *Splitter) Loss() event.Loss {
 	l := event.Loss{Evicted: s.stats.Evicted, Unmatched: s.stats.NoBegin,
 		EndsAlone: s.stats.NoBegin, Errors: s.errs.N}

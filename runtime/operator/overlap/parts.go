@@ -16,7 +16,7 @@ type parts struct {
 	facts    []event.Value // scratch of the operator that makes facts
 }
 
-// The slots of a part behind those of its span.
+// The slots that a part has behind the slots of its span.
 const (
 	slotDelay = iota
 	slotBegin

@@ -23,10 +23,11 @@ func (t Type) String() string { return [...]string{"INTEGER", "TEXT", "BLOB", "R
 type Column struct {
 	Name string
 	Type Type
-	// Unused columns stay NULL: nobody reads them. Some column is used.
+	// Unused says that no query reads the column, which then stays NULL. At least one column of a
+	// table is not Unused.
 	Unused bool
-	// Names are the names of its values, nil if they have none. Unsigned numbers have 64 bits without
-	// a sign, which SQLite does not know.
+	// Names returns the name of a value; nil if the values have no names. Unsigned says that the
+	// values are numbers of 64 bits without a sign; SQLite has only signed ones.
 	Names    func(v event.Value) (name string, ok bool)
 	Unsigned bool
 }
@@ -35,10 +36,10 @@ type Column struct {
 type Table struct {
 	Name    string
 	Columns []Column
-	// Index is the column that queries look up, "" for none. It is indexed
-	// before a query, when the rows are there: one sort costs less than as
-	// many insertions into a tree. Time is the column of the time of events,
-	// which joins of events look up next.
+	// Index is the column by which queries look rows up, "" for none. The index
+	// is made before a query, when all rows are there: one sort costs less than
+	// as many insertions into a tree. Time is the column with the time of the
+	// events, by which rows of equal Index are sorted in the index.
 	Index, Time string
 	About       About
 }
@@ -111,8 +112,8 @@ const (
 	createStacks = `CREATE TABLE stacks(id INTEGER PRIMARY KEY, frames TEXT)`
 )
 
-// Create makes the tables; those of the same name that a file has already are
-// replaced.
+// Create makes the tables. It replaces tables of the same names that the file already
+// has.
 func (d *DB) Create(tables []*Table, created int64) error {
 	d.tables = tables
 	var b strings.Builder

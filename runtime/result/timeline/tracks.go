@@ -10,8 +10,8 @@ import (
 // This file assigns tracks to threads, CPUs and keys.
 
 // maxTracks bounds the tracks of threads, and the tracks below them, that are kept. At
-// the bound all are forgotten; they get new tracks with the same names later, and viewers
-// show tracks of one name as one.
+// the bound all are forgotten. The next event of a thread makes a new track with the same
+// name, and viewers show tracks of one name as one.
 const maxTracks = 1 << 16
 
 // maxLanes bounds the parallel tracks for slices that overlap. When all are in use, a new

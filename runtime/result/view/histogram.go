@@ -10,10 +10,10 @@ import (
 // This file makes the finished histogram of an interval: .sort, .text, .unit
 // and .title apply to its keys, and the unit also to its bounds.
 
-// Histogram makes a histogram of its rows. columns are the columns of its keys, and last the
-// column of its value. shows return the texts of keys, by column; nil shows the value. other is
-// the common row of all keys beyond the bound on keys. It becomes the last row; it has no buckets
-// if there are no such keys.
+// Histogram makes a histogram of its rows. The last of columns is the column of its value, the
+// others are the columns of its keys. shows return the texts of keys, by column; nil shows the
+// value. other is the common row of all keys beyond the bound on keys, and becomes the last row;
+// it has no buckets if there are no such keys.
 func (v *View) Histogram(m result.Meta, rows []result.KeyDistribution, other result.KeyDistribution,
 	columns []result.Column, shows []Show) (*result.Table, error) {
 	m.Title = Title(v.Title, &m)

@@ -85,7 +85,7 @@ func OfPMU(s *plan.Source) *plan.Source {
 	case i >= 0:
 		device = pmus[i].Name
 	case !strings.Contains(s.Filter, "=") || strings.HasPrefix(s.Filter, "-"):
-		return nil // only a filter with terms is meant for a PMU, here a missing one
+		return nil // no PMU has the name, and the filter has no terms of one, such as event=0x3c
 	}
 	e := *s
 	e.Kind, e.Name, e.Filter = eventspec.RawPMU, device+"/"+s.Filter, ""

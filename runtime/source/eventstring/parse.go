@@ -13,8 +13,8 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// attrNames are the attributes of event strings; true if the attribute needs a
-// value.
+// attrNames has the attributes of event strings; the value is true if the attribute
+// needs a value.
 var attrNames = map[string]bool{
 	"alias": true, "key": true, "comm": true, "top-by": true, "top-add": true,
 	"num": true, "stack": false, "max-stack": true, "cpus": true, "exec": true,
@@ -84,7 +84,8 @@ type parser struct {
 	filterBegin, filterEnd int
 }
 
-// fail makes an error whose excerpt marks byte at of the event string.
+// fail makes an error whose excerpt shows the event string with a mark below the byte
+// at index at.
 func (p *parser) fail(at int, format string, args ...any) *diag.Error {
 	e := diag.Errorf(diag.Usage, "event", strconv.Quote(p.text), format, args...)
 	e.Excerpt = "    " + plain.Masked(p.text) + "\n    " +

@@ -146,8 +146,9 @@ func (b *builder) schema() *event.Schema {
 	return b.s
 }
 
-// lineOf returns the function that prints a probe's line like the kernel, "(func+0x10)
-// arg1=1". It leaves out arguments that the sample lacks, and the registers in again.
+// lineOf returns the function that prints a probe's line, "(ffffffff81234567) arg1=1": the
+// address of the probe in hex, then the fields that are sample members. It leaves out fields that
+// the sample lacks, the fields in again, and func, the last field.
 func lineOf(s *event.Schema, again map[string]bool) func(dst []byte, e *event.Event) []byte {
 	ip, _ := s.Field("ip")
 	return func(dst []byte, e *event.Event) []byte {
@@ -155,7 +156,7 @@ func lineOf(s *event.Schema, again map[string]bool) func(dst []byte, e *event.Ev
 		dst = append(strconv.AppendUint(append(dst, '('), uint64(v), 16), ')')
 		for i := range s.Fields {
 			f := &s.Fields[i]
-			if f.Place != event.InMember || i == len(s.Fields)-1 || again[f.Name] { // func
+			if f.Place != event.InMember || i == len(s.Fields)-1 || again[f.Name] {
 				continue
 			}
 			if f.Kind == event.Str {

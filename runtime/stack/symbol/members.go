@@ -22,7 +22,7 @@ const (
 var langC = map[int64]bool{0x01: true, 0x02: true, 0x0c: true, 0x1d: true, 0x2c: true}
 
 // membersOf returns the members of a structure, including members of inner structures, with "_"
-// between the names; nil if it has other contents.
+// between the names; nil if a member is no number or address, such as a union or a bit field.
 func membersOf(t *dwarf.StructType, lang int64) []Member {
 	var list []Member
 	if !appendMembers(&list, t, "", 0, lang, 0) {

@@ -30,7 +30,7 @@ type Trial struct {
 	// if a hypervisor may take CPU time away.
 	Least   int64
 	Elapsed time.Duration // time in which the hits were made
-	Where   string        // the place, the worst of several; "" if it does not matter
+	Where   string        // the CPU or counter that was tried, of several the worst; "" if it does not matter
 }
 
 // works reports that the event opens and its hits are delivered.
