@@ -19,8 +19,9 @@ var comparisons = map[expr.Op][2]asm.JumpOp{
 	expr.OpLtU: {asm.JLT, asm.JGE}, expr.OpLeU: {asm.JLE, asm.JGT},
 }
 
-// mixed are the comparisons of a signed with an unsigned number: the result
-// if the signed one, left or right, is negative, and the comparison else.
+// mixed has the comparisons of a signed with an unsigned number. right says that the signed
+// number is on the right. If it is negative, the result is negative; else op compares both as
+// unsigned numbers.
 var mixed = map[expr.Op]struct {
 	right    bool
 	negative bool

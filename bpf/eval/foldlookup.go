@@ -9,8 +9,8 @@ import (
 )
 
 // This file lets functions of one fold read a state of another fold: they look a key up in its
-// states. A number is read at once, even while another CPU works on the state: it is the number
-// before or after that. A text could be read half-written, so texts are refused.
+// states. A number is read at once, even while another CPU changes the state, so it is the number
+// before or after the change. A text could be read half-written, so texts are refused.
 
 // ask leaves in R0 a number of another fold's state; if the key has no state,
 // the number that a new state has.

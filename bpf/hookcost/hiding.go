@@ -18,7 +18,7 @@ import (
 // programs that return 0, bcc's among them. The kernel does not count the hidden hits, and does not tell
 // what a program returned. So the instructions of the program are read: on each path to its end, the value
 // is a constant other than 0, or the program is taken to hide events. Programs get all hits, whatever
-// others return.
+// value other programs return.
 
 // A Hiding finds the programs that hide events of tracepoints. It remembers what it found.
 type Hiding struct {
@@ -166,7 +166,7 @@ func mayReturn0(code asm.Instructions) bool {
 	return false
 }
 
-// newHiding are the names that were not told before.
+// newHiding returns the names of hiding programs that the user was not told before.
 func (w *Misses) newHiding() (names []string) {
 	for _, at := range w.events {
 		for _, p := range at.programs {

@@ -1,9 +1,8 @@
-// Package hookcost measures the costs of programs beside their own run time. Costs are the costs of
-// a call for the thread that causes it: by a tracepoint, a raw tracepoint, or a probe. The program
-// cannot measure this time: the way to it, and the record that the kernel makes for it. Package
-// budget adds it to the time inside programs. Misses counts the events that other observers do not
-// get, since programs are attached to the tracepoint; Hiding finds programs that hide events by what they
-// return.
+// Package hookcost measures the costs of programs beside their own run time: the time that a thread needs
+// to reach a program at a tracepoint, a raw tracepoint or a probe (Costs), and to write a record of an event
+// to a ring (Records). A program cannot measure this time itself. Package budget adds it to the time inside
+// programs. Misses counts the events that other observers do not get, since programs are attached to the
+// tracepoint; Hiding finds programs that hide events by the values that they return.
 //
 // A thread of this process makes cheap system calls, without a program and with a program that does
 // nothing; the difference of the fastest rounds is the cost. Traced system calls take a longer way

@@ -528,7 +528,7 @@ func (env *Env) instance(schema *event.Schema) expr.Node {
 	return expr.NewField(f, expr.Self)
 }
 
-// identityOf is a number that tells streams apart; that of nil is 0.
+// identityOf returns a number that differs between streams; 0 for nil.
 func identityOf(s Stream) uintptr {
 	if s == nil {
 		return 0

@@ -113,7 +113,7 @@ func buildKnown(reports []Report, env Env, unverified map[string]bool) (p *Plan,
 		b.prints.Function, b.prints.NameOf = env.Services.KsymOffset, env.Services.NameOf
 	}
 	// Events that are opened get the first stream indices, in the order in
-	// which the script names them: the source's own numbers then.
+	// which the script names them, so that a stream has the same index in the source.
 	for i, r := range reports {
 		if err := b.findSources(r.Input()); err != nil {
 			return nil, i, err

@@ -96,7 +96,7 @@ func (NoDelivery) ShowsLoss() bool                      { return false }
 func (NoDelivery) Late() bool                           { return false }
 func (NoDelivery) Elsewhere() bool                      { return false }
 
-// Deliver makes the deliveries of the plan's operators; nil for those without results.
+// Deliver makes the deliveries of the plan's operators; nil for an operator without results.
 func (p *Plan) Deliver(h Host) []Delivery {
 	list := make([]Delivery, len(p.Operators))
 	for i, op := range p.Operators {

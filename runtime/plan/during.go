@@ -19,7 +19,7 @@ import (
 // an emitted event of a fold that has a begin.
 type During struct {
 	In, Of Stream
-	// Keys relate the spans of In and those of Of; nil is their thread.
+	// Keys relate the spans of In to the spans of Of; nil is the thread of a span.
 	Keys  [2]*Fn
 	Limit int // spans that are kept; 0 is overlap.DefaultLimit
 }
@@ -68,7 +68,7 @@ type spanRoot interface {
 	begun(in *Instance) func(id int32, memory *event.Event) *event.Event
 }
 
-// A spanWatch is a port of a During that is told of spans while they last.
+// A spanWatch is a port of a During that is called when a span begins and ends (flow.Opens).
 type spanWatch struct {
 	op   *duringOp
 	port int

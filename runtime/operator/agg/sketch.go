@@ -174,7 +174,7 @@ func (s *Sketch) countBucket(b BucketCount, floats bool) {
 	}
 }
 
-// asFloatBucket converts the number of a bucket of integers into that of the
+// asFloatBucket converts the number of a bucket of integers to the number of the
 // same bucket for doubles.
 func asFloatBucket(b int) int {
 	switch {

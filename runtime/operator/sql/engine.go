@@ -22,18 +22,18 @@ type DB struct {
 	h       uintptr                         // sqlite3 *
 	out     [2]uintptr                      // where SQLite writes results; part of the DB since stacks move
 	keep    []any                           // functions that SQLite calls
-	ask     *func(*libc.TLS, uintptr) int32 // whether to go on
+	ask     *func(*libc.TLS, uintptr) int32 // returns 0 if the statement may go on
 	stopped error                           // why a statement was stopped
 	growth  int64                           // memory that statements may add to the process; 0: memoryGrowth
 	path    string
 
-	open bool // a transaction is
-	rows int  // inserted since it began
+	open bool // a transaction has begun
+	rows int  // rows inserted since the transaction began
 	// used is the approximate memory of the rows of a database in memory; rows
 	// beyond limit are counted in dropped.
 	used, limit int
 	dropped     uint64
-	tables      []*Table // of events
+	tables      []*Table // the tables of events
 	denied      string   // the operation that guard refused, until it is reported
 }
 
@@ -247,8 +247,8 @@ func (st *statement) name(i int) string {
 	return libc.GoString(lite.Xsqlite3_column_name(st.db.tls, st.h, int32(i)))
 }
 
-// origin is the column of a table of events whose cells a column of the answer has, unchanged; nil if it has
-// others.
+// origin returns the column of a table of events from which column i of the answer has its cells unchanged;
+// nil if the cells are computed, or come from another table.
 func (st *statement) origin(i int) *Column {
 	name := lite.Xsqlite3_column_origin_name(st.db.tls, st.h, int32(i))
 	table := lite.Xsqlite3_column_table_name(st.db.tls, st.h, int32(i))

@@ -20,16 +20,16 @@ const batchRows = 8
 // that are not unused, then End.
 type Rows struct {
 	db        *DB
-	many, one uintptr // statements
+	many, one uintptr // statements that insert several rows, and one
 	width     int     // cells of a row
-	cells     []cell  // of the rows that wait
-	data      []byte  // their texts and blobs
+	cells     []cell  // cells of the waiting rows
+	data      []byte  // texts and blobs of the waiting rows
 	err       error
 }
 
 type cell struct {
 	kind argKind
-	num  int64 // of texts and blobs: where they begin in data
+	num  int64 // a number; for a text or blob, the index in data where it begins
 	size int32
 	real float64
 }
@@ -72,7 +72,7 @@ func (r *Rows) bytes(kind argKind, b []byte) {
 	r.db.used += len(b)
 }
 
-// End ends a row. Err tells its error, if there is one.
+// End ends a row. Err returns its error, if there is one.
 func (r *Rows) End() {
 	d := r.db
 	if d.limit > 0 {

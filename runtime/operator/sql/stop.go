@@ -22,7 +22,7 @@ const (
 	// stepsBetween is the number of steps of SQLite's virtual machine between
 	// two calls: a few microseconds.
 	stepsBetween = 500
-	// checkSteps bounds a statement on empty tables, in these steps: about a
+	// checkSteps bounds the steps of a statement on empty tables: about a
 	// second.
 	checkSteps = 20_000_000
 	// memoryGrowth bounds the memory of a query beside the rows, and answerLimit
@@ -67,10 +67,10 @@ func (d *DB) defaults() {
 	d.Until(func() error { return nil })
 }
 
-// A memory watches the memory of the process.
+// A memory checks that a statement adds at most most bytes to the memory of the process.
 type memory struct {
 	most   int64
-	begin  int64 // when it was first looked at
+	begin  int64 // memory of the process at the first check, in bytes
 	looked time.Time
 }
 

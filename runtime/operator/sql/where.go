@@ -32,7 +32,7 @@ var operators = map[string]string{
 	"GLOB": "~",
 }
 
-// doubtful are words that change the meaning of a term, or of which rows count.
+// doubtful has words that change the meaning of a term, or which rows the query reads.
 var doubtful = map[string]bool{"UNION": true, "EXCEPT": true, "INTERSECT": true, "JOIN": true, "WITH": true,
 	"VALUES": true, "EXISTS": true,
 	"OR": true, "BETWEEN": true, "CASE": true, "COLLATE": true, "ESCAPE": true, "LIKE": true, "INSERT": true,

@@ -26,7 +26,8 @@ func appendSampled(dst []byte, c *result.Cost, some bool) []byte {
 }
 
 // Remarks returns a text about the events that are missing in a result, or were left out for a
-// budget; "" if there are none. It is for files of other tools, which have no margins of error.
+// budget; "" if there are none. It is for files in the formats of other tools, which have no
+// margins of error.
 func Remarks(m *result.Meta) string {
 	var dst []byte
 	if !m.Loss.Zero() {

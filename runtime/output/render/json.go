@@ -19,8 +19,8 @@ type jsonRenderer struct {
 	line    lineOptions
 	scratch []byte
 	page    bool // Options.Page
-	// open says that a record is begun. Cells get their names while they are written, and what
-	// goes wrong there is a note: later holds the records of such notes until the end of this one.
+	// open says that a record is begun. Cells get their names while they are written, and an error
+	// in that makes a note. later holds the records of such notes until the begun record ends.
 	open  bool
 	later []byte
 }

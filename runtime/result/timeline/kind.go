@@ -32,7 +32,7 @@ type kind struct {
 	start, end *kind        // the kinds of a pair's events
 	depth      *event.Field // nesting depth of calls
 	threads    [2]*event.Field
-	tid, took  *event.Field // thread and duration of derived events; took also of parts of pairs
+	tid, took  *event.Field // thread and duration of a derived event; a part of a pair has only took
 	begin      *event.Field // begin of parts of pairs
 }
 

@@ -74,8 +74,9 @@ type Source struct {
 	Zero int    // the line from which lines count: a function's first, 0 of a file
 }
 
-// Source finds the lines that what names: FUNC, FUNC:3-7 or FUNC:3+5 count from the function's first line,
-// FILE.c:10, FILE.c:10-20 and FILE.c:10+5 from the file's.
+// Source finds source lines by the user's text, the parameter what. FUNC, FUNC:3-7 and FUNC:3+5 count
+// from the first line of the function, FILE.c:10, FILE.c:10-20 and FILE.c:10+5 from the first line of
+// the file.
 func (r *Resolver) Source(file, what string) (*Source, error) {
 	if file == "" {
 		return nil, noKernelLines(what)
@@ -134,7 +135,7 @@ func (s *Spec) noLines(what, shown, path string, err error) error {
 			path)
 }
 
-// noKernelLines says what there is in place of the kernel's lines.
+// noKernelLines returns the error for source lines of the kernel. Its hint says how to get them.
 func noKernelLines(what string) error {
 	return diag.Errorf(diag.Usage, "lines of", what, "the running kernel does not tell its source lines").
 		WithHint("give its debug file: ppscript probe -x /usr/lib/debug/boot/vmlinux-$(uname -r) -L %s; "+
@@ -181,14 +182,14 @@ const (
 	mostLines = 10_000
 )
 
-// A Scope has the variables that there are at a place.
+// A Scope has the variables that can be read at a place of the code.
 type Scope struct {
 	Place     string
 	Variables []symbol.Variable
 }
 
-// Variables finds the variables at the places that what names: a function's begin, FUNC+0x10, FILE.c:10. Of
-// the kernel's functions the arguments are known, by its types.
+// Variables finds the variables at places named by the user's text, the parameter what: a function's begin,
+// FUNC+0x10, FILE.c:10. For functions of the kernel it finds the arguments, from the kernel's types.
 func (r *Resolver) Variables(file, what string) ([]Scope, error) {
 	if file == "" {
 		return r.kernelArguments(what)

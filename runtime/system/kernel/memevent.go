@@ -21,7 +21,7 @@ import (
 //     and cpu_atom. Where the PMU lists mem-loads-aux, that event has to lead
 //     the group, or the kernel refuses mem-loads.
 //   - AMD: ibs_op samples operations of all kinds; a user who wants loads looks at the
-//     data source of each. Some models drop those that were fast by themselves.
+//     data source of each. Some models drop operations that were fast.
 //   - arm64: arm_spe writes packets of its own form to a buffer of its own, and
 //     no samples.
 

@@ -368,7 +368,7 @@ var syscallParams = map[string]string{
 	"writev":                  "fd unsigned long; vec const struct iovec *; vlen unsigned long",
 }
 
-// syscallParamsOf are those that differ, by GOARCH.
+// syscallParamsOf has calls that differ, by GOARCH.
 var syscallParamsOf = map[string]map[string]string{
 	"arm64": {
 		"clone":     "clone_flags unsigned long; newsp unsigned long; parent_tidptr int *; tls unsigned long; child_tidptr int *",

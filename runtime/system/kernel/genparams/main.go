@@ -53,7 +53,7 @@ func main() {
 		"// syscallParams are the parameters of system calls: NAME TYPE; ...\nvar syscallParams = map[string]string{\n")
 	write(&b, common)
 	b.WriteString(
-		"}\n\n// syscallParamsOf are those that differ, by GOARCH.\nvar syscallParamsOf = map[string]map[string]string{\n")
+		"}\n\n// syscallParamsOf has calls that differ, by GOARCH.\nvar syscallParamsOf = map[string]map[string]string{\n")
 	for _, arch := range slices.Sorted(maps.Keys(tables)) {
 		differ := map[string]string{}
 		for name, params := range tables[arch] {
