@@ -17,16 +17,16 @@ import (
 // (uprobe_multi, 6.6), at once, and has a number for each, by which the program finds
 // the name.
 //
-// Tracepoints of many system calls, syscalls:sys_enter_*, are served likewise by a program of
-// raw_syscalls:sys_enter, whose record has the same numbers in the same places. An event of perf for each
-// of 360 takes seconds to begin, and 15 s to end, since the kernel waits at the end of each until no CPU
-// is in its tracepoint any more.
+// In the same way, one program of raw_syscalls:sys_enter serves the tracepoints of many system calls,
+// syscalls:sys_enter_*: its record has the same numbers in the same places. With an event of perf for each,
+// 360 calls take seconds to open and 15 s to close, since for each event the kernel waits until no CPU is in
+// its tracepoint any more.
 
-// manyCalls is from how many system calls on one program serves them, which is called for all others as well,
-// and from how many other tracepoints on programs count them.
+// manyCalls is the number of system calls from which on one program serves them all, although it is then
+// called for every system call. It is also the number of other tracepoints from which on programs count them.
 const manyCalls = 8
 
-// mostProbes bounds the probes that have a program each: each has maps as well.
+// mostProbes bounds the probes that have a program each, since each program has maps of its own.
 const mostProbes = 64
 
 // serve finds the probes that one program can serve. The first one of them has it.

@@ -11,9 +11,10 @@ import (
 	"ppscript/runtime/source/eventspec"
 )
 
-// This file has programs count many tracepoints in place of perf, which needs a counter for each, and 15 s at
-// the end of 360 (see bpf/many.go): one counts system calls, of others each has its own. The reads are the
-// same.
+// This file chooses the counters that programs count in place of perf. If a script counts many tracepoints,
+// perf needs an event for each, and closing 360 of them takes 15 s (see bpf/many.go). One program counts all
+// tracepoints of system calls; each other tracepoint has a program of its own. The events that are made from
+// the counts are the same as with perf's counters.
 
 // CountedCalls are the counters that programs count.
 type CountedCalls struct {

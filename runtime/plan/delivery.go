@@ -42,7 +42,7 @@ type Interval struct {
 	Loss  event.Loss // of the sources and of what is in front of the results
 	Final bool
 	Now   time.Time
-	// Until is up to when all events of the interval have come; 0 is its end.
+	// Until is the time before which all events have come; 0 is the end of the interval.
 	Until event.Time
 	About result.Meta // the notes of all results of the interval, without loss
 }

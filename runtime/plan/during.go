@@ -54,7 +54,7 @@ type spanSide struct {
 	source   overlap.Source
 }
 
-// A spanRoot makes spans, and tells of them while they last.
+// A spanRoot makes spans, and calls watchers when a span begins and ends.
 type spanRoot interface {
 	Operator
 	root

@@ -22,8 +22,8 @@ type ExecRun struct {
 	view.Exec
 }
 
-// addExecs finds the exec attributes. Those of events that a log shows run behind
-// the event's line, the others by themselves.
+// addExecs finds the exec attributes. If a log shows the event, its exec attribute runs
+// after the event's line is shown; other exec attributes run by themselves.
 func addExecs(b *builder) error {
 	var mine []branch
 	op := &ExecOp{progs: make([]*expr.Program, len(b.plan.streams))}

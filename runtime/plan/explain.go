@@ -77,7 +77,7 @@ func (p *Plan) Failing() []string {
 	return slices.Compact(list)
 }
 
-// place tells explain the role of a function and its position in the script.
+// place returns the label of a function and its position in the script, for explain.
 func (f Fn) place() string {
 	if f.Call != nil || f.Pos == "" {
 		return f.label()

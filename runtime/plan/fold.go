@@ -23,7 +23,7 @@ type Fold struct {
 	Machine Machine
 	Limit   int     // keys; 0 is key.DefaultLimit
 	Name    string  // of the events that are emitted
-	Asks    []*Fold // folds that its functions look up states of
+	Asks    []*Fold // folds in whose states its functions look keys up
 	Begin   string  // member of the state that says since when; "" keeps no events
 	Pos     string
 }
@@ -81,7 +81,7 @@ type foldOp struct {
 	// have begun and not ended.
 	streams []int
 	opens   []spanWatch
-	asks    map[any]*foldOp // by machine: the folds that the functions look up states of
+	asks    map[any]*foldOp // by machine: the folds in whose states the functions look keys up
 	// explained says that a Why explains its spans by the events around them.
 	explained bool
 }
@@ -229,8 +229,8 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	return []branch{{root: n, stream: st.Index, scope: sc}}, nil
 }
 
-// ask finds the folds that the functions look up states of. Those folds see each
-// event first.
+// ask finds the folds in whose states the functions look keys up. Each event reaches
+// these folds first.
 func (n *foldOp) ask(b *builder) error {
 	n.asks, n.spec.Asks = map[any]*foldOp{}, map[any]*fold.Spec{}
 	for _, f := range n.from.Asks {

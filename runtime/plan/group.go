@@ -71,7 +71,7 @@ type Table struct {
 	Group *agg.Group
 	// Tree is the tree of calls that the rows are nodes of; nil if none.
 	Tree *join.Tree
-	// Until is up to when all events of the interval have come; 0 is its end.
+	// Until is the time before which all events have come; 0 is the end of the interval.
 	// Rows of slots that end later wait for the next one.
 	Until event.Time
 	slots result.Slots

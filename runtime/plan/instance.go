@@ -41,14 +41,14 @@ type Programs interface {
 	// Waiting calls fn for each event that waits in a join, or was given up, as an
 	// unpaired one.
 	Waiting(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event))
-	// Missed are the times in which events of a join were missed.
+	// Missed returns the times in which events of a join were missed.
 	Missed(of *join.Spec) []join.Gap
 	// Calls is the tree of a join of calls.
 	Calls(of *join.Spec) []join.Call
 	// Stack translates the number of a stack in a fold's state into a number of
 	// the stack table.
 	Stack(held uint64) uint64
-	// StacksGone says that the numbers that Stack told are no longer valid.
+	// StacksGone is called when the numbers that Stack returned are no longer valid.
 	StacksGone()
 }
 
@@ -388,7 +388,8 @@ type outlet struct{ next flow.Fan }
 
 func (o *outlet) attach(s flow.Sink) { o.next.Next = append(o.next.Next, s) }
 
-// to is the sink that they go to. One that is alone needs no fan.
+// to returns the sink that receives the events: the only reader itself, or the fan if there are
+// several.
 func (o *outlet) to() flow.Sink {
 	if len(o.next.Next) == 1 {
 		return o.next.Next[0]

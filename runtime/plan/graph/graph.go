@@ -4,7 +4,7 @@
 // and edges; bpf generates programs of the same nodes and edges; explain shows them. Nothing is
 // copied on the way.
 //
-// It decides nothing, and opens nothing. What a pass writes is told beside the field.
+// It decides nothing, and opens nothing. The comment of a field names the pass that writes it.
 package graph
 
 import (

@@ -37,7 +37,7 @@ type Traffic struct {
 	Halves uint64 // events whose partner was not seen
 }
 
-// RingTraffic is the traffic of one ring, which is one CPU's or thread's.
+// RingTraffic is the traffic of one ring, which belongs to a CPU or a thread.
 type RingTraffic struct{ Records, Bytes uint64 }
 
 // GovernRings starts a Governor for a run that reads rings; it keeps the run in a share of the CPUs' time.
