@@ -24,13 +24,14 @@ func TestSilentBreakpoint(t *testing.T) {
 		if got.Err != nil || TryBreakpoint().Silent() {
 			t.Skipf("needs breakpoints that fire (%v)", TryBreakpoint().Missing())
 		}
-		// An emulated arm64 tells a write again that an interrupt came into.
-		if got.Silent() != want || got.Delivered < writes || got.Delivered > writes+1 || got.works() == want {
+		// An emulated arm64 reports a write again if an interrupt came during it.
+		if got.Silent() != want || got.works() == want ||
+			got.Delivered < writes || got.Delivered > writes+writes/4+1 {
 			t.Errorf("%d writes: got %+v, silent %v, want %v", writes, got, got.Silent(), want)
 		}
 	}
 	f(0, true)
-	f(tryHits-1, true)
+	f(tryHits/2, true)
 	f(tryHits, false)
 }
 
