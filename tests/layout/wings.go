@@ -2,8 +2,7 @@ package layout
 
 import (
 	"fmt"
-	"go/parser"
-	"go/token"
+	"go/ast"
 	"io/fs"
 	"path"
 	"slices"
@@ -80,23 +79,7 @@ func joined(tree fs.FS, joints map[string]string) (faults []string, err error) {
 	imports := map[string][]string{} // imports of files that are no tests, by package
 	tested := map[string][]string{}  // files of the core's tests, by the package of tests/ that they import
 	used := map[string]bool{}
-	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."), d.Name() == "testdata":
-			return fs.SkipDir
-		case d.IsDir() || path.Ext(name) != ".go":
-			return nil
-		}
-		src, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
+	err = allCode(tree, func(name string, _ []byte, file *ast.File) {
 		pkg, isTest := path.Dir(name), strings.HasSuffix(name, "_test.go")
 		ofTests := within(pkg, []string{"tests"})
 		for _, spec := range file.Imports {
@@ -116,7 +99,6 @@ func joined(tree fs.FS, joints map[string]string) (faults []string, err error) {
 					"%s imports %s of the wing %s; the core does without wings", name, to, wingOf(to)))
 			}
 		}
-		return nil
 	})
 	for pkg, names := range tested {
 		if to := wingBelow(imports, pkg, map[string]bool{}); to != "" {
