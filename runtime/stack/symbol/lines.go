@@ -353,25 +353,53 @@ func (l *lineInfo) unit(addr uint64) *unit {
 	return u
 }
 
-// readLines reads the line table of a unit.
-func (l *lineInfo) readLines(off dwarf.Offset, u *unit) (err error) {
-	defer guard(&err)
+// lineTable opens the line table of a unit, and returns the unit's directory, which begins relative names
+// of files. The table is checked before package debug/dwarf reads it.
+func (l *lineInfo) lineTable(off dwarf.Offset) (lr *dwarf.LineReader, dir string, err error) {
 	r := l.data.Reader()
 	r.Seek(off)
 	e, err := r.Next()
 	if err != nil || e == nil {
-		return errors.New("no unit")
+		return nil, "", errors.New("no unit")
 	}
 	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok {
 		if err := countsFit(l.parts[".debug_line"], at, l.order); err != nil {
+			return nil, "", err
+		}
+	}
+	lr, err = l.data.LineReader(e)
+	if err != nil || lr == nil {
+		return nil, "", errors.New("no line table")
+	}
+	dir, _ = e.Val(dwarf.AttrCompDir).(string)
+	return lr, dir, nil
+}
+
+// eachUnit calls fn once for each unit that has code, until one call fails or the time is over.
+func (l *lineInfo) eachUnit(fn func(l *lineInfo, off dwarf.Offset) error) error {
+	units := map[dwarf.Offset]bool{}
+	for _, span := range l.spans {
+		if units[span.unit] {
+			continue
+		}
+		units[span.unit] = true
+		if l.expired() {
+			return dso.ErrExpired
+		}
+		if err := fn(l, span.unit); err != nil {
 			return err
 		}
 	}
-	lr, err := l.data.LineReader(e)
-	if err != nil || lr == nil {
-		return errors.New("no line table")
+	return nil
+}
+
+// readLines reads the line table of a unit.
+func (l *lineInfo) readLines(off dwarf.Offset, u *unit) (err error) {
+	defer guard(&err)
+	lr, dir, err := l.lineTable(off)
+	if err != nil {
+		return err
 	}
-	dir, _ := e.Val(dwarf.AttrCompDir).(string)
 	for _, f := range lr.Files() {
 		name := ""
 		if f != nil {

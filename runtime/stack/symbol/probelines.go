@@ -42,20 +42,8 @@ func FileLines(path, source string, first, last int) (*Listing, error) {
 		s := &lineListing{hi: ^uint64(0), first: first, last: last, source: source}
 		if l.golang != nil {
 			s.golang(l)
-		} else {
-			units := map[dwarf.Offset]bool{}
-			for _, span := range l.spans {
-				if units[span.unit] {
-					continue
-				}
-				units[span.unit] = true
-				if l.expired() {
-					return nil, dso.ErrExpired
-				}
-				if err := s.unit(l, span.unit); err != nil {
-					return nil, err
-				}
-			}
+		} else if err := l.eachUnit(s.unit); err != nil {
+			return nil, err
 		}
 		r := s.result()
 		if r == nil {
@@ -99,7 +87,7 @@ func (s *lineListing) add(addr uint64, file string, line int) {
 		return
 	}
 	switch {
-	case s.file == "" && (s.source == "" || (&lineSearch{source: s.source}).fits(file)):
+	case s.file == "" && (s.source == "" || fits(file, s.source)):
 		s.file = file
 	case s.file != file:
 		return
@@ -113,21 +101,10 @@ func (s *lineListing) add(addr uint64, file string, line int) {
 // unit adds the lines of a unit.
 func (s *lineListing) unit(l *lineInfo, off dwarf.Offset) (err error) {
 	defer guard(&err)
-	r := l.data.Reader()
-	r.Seek(off)
-	e, err := r.Next()
-	if err != nil || e == nil {
+	lr, dir, err := l.lineTable(off)
+	if err != nil {
 		return nil // a damaged unit is left out, as in lines.go
 	}
-	table := l.parts[".debug_line"]
-	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok && countsFit(table, at, l.order) != nil {
-		return nil
-	}
-	lr, err := l.data.LineReader(e)
-	if err != nil || lr == nil {
-		return nil
-	}
-	dir, _ := e.Val(dwarf.AttrCompDir).(string)
 	var row dwarf.LineEntry
 	for lr.Next(&row) == nil {
 		if row.EndSequence || !row.IsStmt || row.File == nil {
@@ -158,6 +135,9 @@ func (s *lineListing) golang(l *lineInfo) {
 		return
 	}
 	for name := range l.golang.Files {
+		if !fits(name, s.source) {
+			continue
+		}
 		for line := s.first; line <= s.last; line++ {
 			if pc, fn, err := l.golang.LineToPC(name, line); err == nil && fn != nil {
 				s.add(pc, name, line)

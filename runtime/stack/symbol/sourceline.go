@@ -61,7 +61,7 @@ func FindLine(path, source string, line int) ([]Statement, error) {
 	s := &lineSearch{source: source, line: line, found: map[[2]uint64]Statement{}}
 	if l.golang != nil {
 		s.golang(l)
-	} else if err := s.dwarf(l); err != nil {
+	} else if err := l.eachUnit(s.unit); err != nil {
 		return nil, err
 	}
 	return s.result()
@@ -77,10 +77,8 @@ type lineSearch struct {
 	before, after int // nearest lines with code; 0 means none
 }
 
-// fits reports that a file matches the name.
-func (s *lineSearch) fits(file string) bool {
-	return file == s.source || strings.HasSuffix(file, "/"+s.source)
-}
+// fits reports that a source file has the name that the user gave: its path, or the end of its path.
+func fits(file, source string) bool { return file == source || strings.HasSuffix(file, "/"+source) }
 
 func (s *lineSearch) file(name string) {
 	if !slices.Contains(s.files, name) {
@@ -104,47 +102,19 @@ func (s *lineSearch) add(of [2]uint64, st Statement) {
 	}
 }
 
-// dwarf searches the line tables of all units with a matching file.
-func (s *lineSearch) dwarf(l *lineInfo) error {
-	units := map[dwarf.Offset]bool{}
-	for _, span := range l.spans {
-		if units[span.unit] {
-			continue
-		}
-		units[span.unit] = true
-		if l.expired() {
-			return dso.ErrExpired
-		}
-		if err := s.unit(l, span.unit); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// unit searches the line table of a unit.
 func (s *lineSearch) unit(l *lineInfo, off dwarf.Offset) (err error) {
 	defer guard(&err)
-	r := l.data.Reader()
-	r.Seek(off)
-	e, err := r.Next()
-	if err != nil || e == nil {
+	lr, dir, err := l.lineTable(off)
+	if err != nil {
 		return nil // a damaged unit is left out, as in lines.go
 	}
-	table := l.parts[".debug_line"]
-	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok && countsFit(table, at, l.order) != nil {
-		return nil
-	}
-	lr, err := l.data.LineReader(e)
-	if err != nil || lr == nil {
-		return nil
-	}
-	dir, _ := e.Val(dwarf.AttrCompDir).(string)
 	meant := map[*dwarf.LineFile]string{}
 	for _, f := range lr.Files() {
 		if f == nil {
 			continue
 		}
-		if name := absolute(dir, f.Name); s.fits(name) || s.fits(f.Name) {
+		if name := absolute(dir, f.Name); fits(name, s.source) || fits(f.Name, s.source) {
 			meant[f] = name
 		}
 	}
@@ -200,7 +170,7 @@ func (l *lineInfo) functionAt(addr uint64) (of [2]uint64) {
 // golang searches Go's own table, which programs have even without debug information.
 func (s *lineSearch) golang(l *lineInfo) {
 	for name := range l.golang.Files {
-		if !s.fits(name) {
+		if !fits(name, s.source) {
 			continue
 		}
 		s.file(name)
