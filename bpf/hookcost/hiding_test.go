@@ -1,18 +1,13 @@
 package hookcost
 
 import (
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 )
 
@@ -52,30 +47,15 @@ func TestMayReturn0(t *testing.T) {
 // one that nothing else observes.
 func TestHidingProgramsAreFound(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
-	mounts, err := kernel.ReadMounts(kernel.Roots{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(mounts.Tracefs, "events/oom/oom_score_adj_update/id"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := numberOf(t, "oom/oom_score_adj_update")
 	for value, want := range map[int32]string{0: "zero (program ", 1: ""} {
 		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "zero", Type: ebpf.TracePoint, License: "GPL",
 			Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, value), asm.Return()}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id,
-			Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
-		fd, err := unix.PerfEventOpen(&a, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
-		if err != nil {
-			t.Fatal(err)
-		}
+		event := openEvent(t, id, "")
+		fd := int(event.Fd())
 		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, prog.FD()); err != nil {
 			t.Fatal(err)
 		}
@@ -85,13 +65,16 @@ func TestHidingProgramsAreFound(t *testing.T) {
 		}
 		var said string
 		w := WatchMisses([]int{fd})
+		if !w.News() || w.News() {
+			t.Errorf("a program that returns %d: want news of it, once", value)
+		}
 		w.TellHiding(func(_ string, args ...any) { said += args[0].(string) }, "")
 		w.TellHiding(func(_ string, args ...any) { said += args[0].(string) }, "")
 		if said != got {
 			t.Errorf("a program that returns %d: got the message of %q, want %q, once", value, said, got)
 		}
 		w.Close()
-		unix.Close(fd)
+		event.Close()
 		prog.Close()
 	}
 }

@@ -36,6 +36,7 @@ type Misses struct {
 	reported uint64
 	next     time.Time // time of the next look
 	told     []string  // programs that hide events, and were named to the user
+	news     bool      // programs came since the last call of News
 }
 
 // missedTracepoint is an event of perf, with the programs attached to its
@@ -70,7 +71,7 @@ func WatchMisses(events []int) *Misses {
 			continue
 		}
 		at := &missedTracepoint{fd: own, programs: map[uint32]*missingProgram{}, unread: map[uint32]bool{}}
-		at.look(true)
+		w.look(at, true)
 		w.events = append(w.events, at)
 	}
 	if len(w.events) == 0 {
@@ -87,9 +88,22 @@ func (w *Misses) Look(now time.Time) {
 	}
 	w.next = now.Add(every)
 	for _, at := range w.events {
-		at.look(false)
+		w.look(at, false)
 	}
 }
+
+// News reports that programs came since the last call, for callers that tell the user of them: a run asks
+// each time it wakes up.
+func (w *Misses) News() bool {
+	if w == nil {
+		return false
+	}
+	news := w.news
+	w.news = false
+	return news
+}
+
+func (w *Misses) look(at *missedTracepoint, first bool) { w.news = at.look(first) || w.news }
 
 // Lost is the number of hits that were skipped since the last call.
 func (w *Misses) Lost() uint64 {
@@ -98,7 +112,7 @@ func (w *Misses) Lost() uint64 {
 	}
 	n := uint64(0)
 	for _, at := range w.events {
-		at.look(false)
+		w.look(at, false)
 		n += at.sum()
 	}
 	before := w.reported
@@ -145,11 +159,11 @@ func (at *missedTracepoint) sum() uint64 {
 
 // look reads the counts, and adds new programs. Counts from before the first look do not belong to
 // the run. A program that is new at a later look has been attached during the run, so its whole
-// count does.
-func (at *missedTracepoint) look(first bool) {
+// count does. came says that there are new programs.
+func (at *missedTracepoint) look(first bool) (came bool) {
 	ids, err := hangingAt(at.fd)
 	if err != nil {
-		return // the next look may succeed
+		return false // the next look may succeed
 	}
 	there := map[uint32]bool{}
 	for _, id := range ids {
@@ -159,9 +173,13 @@ func (at *missedTracepoint) look(first bool) {
 		}
 		own, err := ebpf.NewProgramFromID(ebpf.ProgramID(id))
 		if err != nil {
-			at.unread[id] = true // the program is gone, or may not be opened
+			// The program is gone, or may not be opened. Programs may come and go for months.
+			if !at.unread[id] && len(at.unread) < most {
+				at.unread[id], came = true, true
+			}
 			continue
 		}
+		came = true
 		p := &missingProgram{own: own, hides: hides(own, id)}
 		if first {
 			p.began = p.read()
@@ -178,7 +196,7 @@ func (at *missedTracepoint) look(first bool) {
 		}
 	}
 	if gone == 0 {
-		return
+		return came
 	}
 	// The counts of the programs that are gone are kept; the other programs count
 	// from here on.
@@ -188,6 +206,7 @@ func (at *missedTracepoint) look(first bool) {
 		p.skipped -= began - p.began
 		p.began = began
 	}
+	return came
 }
 
 // read is the kernel's count of skipped hits for the program; 0 if it has none.

@@ -33,14 +33,15 @@ const few = 100
 // such a loss (tests/vm TestEventsThatBPFHides), on others perf's event sees all.
 func TestSkippedIsCounted(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
-	event := openEvent(t, `id == 110 && comm == "`+comm+`"`)
+	calls := numberOf(t, "raw_syscalls/sys_enter")
+	event := openEvent(t, calls, `id == 110 && comm == "`+comm+`"`)
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.TracePoint, License: "GPL",
 		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 1), asm.Return()}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer prog.Close()
-	hook := openEvent(t, "")
+	hook := openEvent(t, calls, "")
 	if err := unix.IoctlSetInt(int(hook.Fd()), unix.PERF_EVENT_IOC_SET_BPF, prog.FD()); err != nil {
 		t.Fatal(err)
 	}
@@ -128,14 +129,14 @@ func hammer(over *atomic.Bool) error {
 	return nil
 }
 
-// openEvent counts calls on CPU 0.
-func openEvent(t *testing.T, filter string) *os.File {
+// numberOf returns the number of a tracepoint, SYSTEM/NAME.
+func numberOf(t *testing.T, tracepoint string) uint64 {
 	t.Helper()
 	mounts, err := kernel.ReadMounts(kernel.Roots{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(mounts.Tracefs, "events/raw_syscalls/sys_enter/id"))
+	text, err := os.ReadFile(filepath.Join(mounts.Tracefs, "events", tracepoint, "id"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,13 @@ func openEvent(t *testing.T, filter string) *os.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Sample: 1,
+	return id
+}
+
+// openEvent counts the hits of a tracepoint on CPU 0.
+func openEvent(t *testing.T, tracepoint uint64, filter string) *os.File {
+	t.Helper()
+	a := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: tracepoint, Sample: 1,
 		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
 	fd, err := unix.PerfEventOpen(&a, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err == nil && filter != "" {

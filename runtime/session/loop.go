@@ -118,8 +118,10 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		o.Limits.budget.Measure()
 		r.in.skipped.Look(now)
-		r.in.skipped.TellHiding(r.env.msgs.say, missedSince)
-		r.tellUnread()
+		if r.in.skipped.News() {
+			r.in.skipped.TellHiding(r.env.msgs.say, missedSince)
+			r.tellUnread()
+		}
 		r.in.windows.due()
 		if p := r.playback; p != nil {
 			if ended {
