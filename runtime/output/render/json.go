@@ -1,7 +1,6 @@
 package render
 
 import (
-	"io"
 	"strconv"
 	"time"
 
@@ -27,14 +26,20 @@ type jsonRenderer struct {
 
 func (r *jsonRenderer) begin(kind string) {
 	r.open = true
-	r.buf = append(r.buf, `{"v":1,"type":`...)
-	r.buf = appendJSONString(r.buf, kind)
-	r.buf = append(r.buf, `,"data":{`...)
+	r.buf = beginJSON(r.buf, kind)
 }
+
+func beginJSON(dst []byte, kind string) []byte {
+	dst = append(dst, `{"v":1,"type":`...)
+	dst = appendJSONString(dst, kind)
+	return append(dst, `,"data":{`...)
+}
+
+const endJSON = "}}\n"
 
 func (r *jsonRenderer) end() error {
 	r.open = false
-	r.buf = append(append(r.buf, "}}\n"...), r.later...)
+	r.buf = append(append(r.buf, endJSON...), r.later...)
 	r.later = r.later[:0]
 	return r.spill()
 }
@@ -125,20 +130,23 @@ func (r *jsonRenderer) histogram(h *result.Table, at int) error {
 // Note writes a record of the note's own type, behind the record that is begun.
 func (r *jsonRenderer) Note(kind string, fields ...NoteField) error {
 	if r.open {
-		one := jsonRenderer{sink: &sink{w: io.Discard}}
-		err := one.Note(kind, fields...)
-		r.later = append(r.later, one.buf...)
-		return err
+		r.later = appendJSONNote(r.later, kind, fields)
+		return r.err
 	}
-	r.begin(kind)
+	r.buf = appendJSONNote(r.buf, kind, fields)
+	return r.spill()
+}
+
+func appendJSONNote(dst []byte, kind string, fields []NoteField) []byte {
+	dst = beginJSON(dst, kind)
 	for i, f := range fields {
 		if i > 0 {
-			r.buf = append(r.buf, ',')
+			dst = append(dst, ',')
 		}
-		r.buf = append(appendJSONString(r.buf, f.Name), ':')
-		r.buf = appendJSONValue(r.buf, f.Value)
+		dst = append(appendJSONString(dst, f.Name), ':')
+		dst = appendJSONValue(dst, f.Value)
 	}
-	return r.end()
+	return append(dst, endJSON...)
 }
 
 // meta writes the members that every result has. Times are ns on the source's clock.

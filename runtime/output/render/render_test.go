@@ -116,7 +116,8 @@ func TestNotesOfCellsAreWhole(t *testing.T) {
 	var out bytes.Buffer
 	r := newRenderer(t, &out, Options{Format: "json"})
 	about := func(name string) {
-		r.Note("message", NoteField{"text", event.StrOf("no name for " + name)})
+		r.Note("message", NoteField{"text", event.StrOf("no name for " + name)},
+			NoteField{"long", event.StrOf(strings.Repeat("x", bufferBytes))})
 	}
 	column := result.Column{Name: "stack", Wording: result.Wording{Text: func(v event.Value) string {
 		about(v.String())
